@@ -31,3 +31,51 @@ tl_utf8_read(const char *s, size_t n, uint32_t *c)
    *c = value;
    return extra + 1;
 }
+
+unsigned
+tl_utf8_write(uint32_t c, char out[4])
+{
+   assert(c <= 0x10ffff);
+   unsigned extra = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+   static const unsigned char lead[] = {0x00, 0xc0, 0xe0, 0xf0};
+   for (unsigned i = extra; i > 0; i--, c >>= 6)
+      out[i] = (char)(0x80 | (c & 0x3f));
+   out[0] = (char)(lead[extra] | c);
+   return extra + 1;
+}
+
+unsigned
+tl_utf8_next(const char *s, size_t n, uint32_t *c)
+{
+   unsigned len = tl_utf8_read(s, n, c);
+   return len ? len : 1;
+}
+
+size_t
+tl_utf8_count(const char *s, size_t n)
+{
+   size_t count = 0;
+   uint32_t c;
+   for (size_t at = 0; at < n; count++)
+      at += (unsigned char)s[at] < 0x80 ? 1 : tl_utf8_next(s + at, n - at, &c);
+   return count;
+}
+
+bool
+tl_utf8_is_ascii(const char *s, size_t n)
+{
+   unsigned char any = 0;
+   for (size_t i = 0; i < n; i++)
+      any |= (unsigned char)s[i];
+   return any < 0x80;
+}
+
+size_t
+tl_utf8_offset(const char *s, size_t n, size_t count)
+{
+   size_t at = 0;
+   uint32_t c;
+   for (; at < n && count > 0; count--)
+      at += (unsigned char)s[at] < 0x80 ? 1 : tl_utf8_next(s + at, n - at, &c);
+   return at;
+}

@@ -1,6 +1,7 @@
 /* Python's own names in kernels: ranges, min and max (on known values as Python does, else tl's),
  * conversions of known numbers, and questions about values. */
 #include "sema/builtin.h"
+#include "sema/text.h"
 #include "sema/impl.h"
 
 #include <ctype.h>
@@ -300,7 +301,7 @@ tl_builtin_len(TlSema *s, const TlCall *call)
    const TlSv *v = &call->args[0];
    switch (v->kind) {
    case TL_SV_STR:
-      return tl_sv_int((int64_t)v->s.len);
+      return tl_sv_int((int64_t)tl_text_len(s, v->s));
    case TL_SV_TUPLE:
       return tl_sv_int((int64_t)v->tuple->len);
    case TL_SV_DICT:

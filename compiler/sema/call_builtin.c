@@ -8,7 +8,7 @@
 
 typedef struct Param {
    const char *name; /* interned */
-   bool is_star, is_kw_star, kw_only, has_default;
+   bool is_star, is_kw_star, kw_only, pos_only, has_default;
    TlSv value; /* of the default */
 } Param;
 
@@ -99,7 +99,10 @@ signature_of(TlSema *s, const TlBuiltin *row)
          one.value = read_default(s, v, len);
       }
       kw_only |= one.is_star;
-      if (n && !(one.is_star && n == 0))
+      bool is_slash = n == 1 && *p == '/';
+      for (size_t i = 0; is_slash && i < params.len; i++)
+         params.data[i].pos_only = true;
+      if (!is_slash && n && !(one.is_star && n == 0))
          tl_vec_push(s->arena, &params, one);
       p = *end ? skip_blank(end + 1) : end;
    }
@@ -205,7 +208,7 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
          c->given[i] = true;
          return true;
       }
-      if (p->name == name && !p->is_star) {
+      if (p->name == name && !p->is_star && !p->pos_only) {
          if (c->given[i])
             return tl_refuse(s->diags, E0254, args->kw_range[k], row->name, name);
          put(c, i, args->kw[k], args->kw_range[k]);
@@ -213,9 +216,8 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
       }
       tl_nearest_try(&near, p->name);
    }
-   if (name[0] == '_' ||
-       strcmp(row->signature, "*args") == 0) /* _semantic, _builder: Triton's own plumbing */
-      return true;
+   if (row->namespaces && (name[0] == '_' || strcmp(row->signature, "*args") == 0))
+      return true; /* _semantic, _builder: Triton's own plumbing */
    tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
    const char *own = own_name(sig, name);
    if (own)

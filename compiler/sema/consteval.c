@@ -4,6 +4,7 @@
  * rules of run-time values and the operation's own scalar model gives the result, which stays
  * strong. */
 #include "sema/impl.h"
+#include "sema/text.h"
 
 #include <assert.h>
 #include <math.h>
@@ -268,6 +269,10 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
       return stop(c, "one side is not known");
    if (!c->exact && may_be_equal_at_run_time(a, b))
       return stop(c, "this is known at run time only; compare the parts one by one");
+   bool is_view = (a->kind == TL_SV_ITER && a->iter->is_view) ||
+                  (b->kind == TL_SV_ITER && b->iter->is_view);
+   if (!c->exact && is_view && !(a->kind == b->kind && a->iter == b->iter))
+      return stop(c, "views are not compared");
    if (a->kind != b->kind || c->stop)
       return false;
    switch (a->kind) {
@@ -285,8 +290,7 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
    case TL_SV_SET:
       return same_sets(c, a->tuple, b->tuple);
    case TL_SV_ITER:
-      return a->iter == b->iter ||
-             (!c->exact && a->iter->is_view && stop(c, "views are not compared"));
+      return a->iter == b->iter;
    case TL_SV_DICT:
       return c->exact ? same_fields(c, a->fields, b->fields) : same_dicts(c, a->fields, b->fields);
    case TL_SV_OBJECT:
@@ -314,6 +318,13 @@ tl_const_equal(TlSema *s, const TlSv *a, const TlSv *b)
 {
    Same c = {.s = s};
    return same_values(&c, a, b);
+}
+
+bool
+tl_const_equal_item(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   Same c = {.s = s};
+   return same_items(&c, a, b, 1);
 }
 
 bool
@@ -630,6 +641,20 @@ concat(TlSema *s, const TlSv *a, const TlSv *b, TlRange range)
 }
 
 static TlSv
+concat_text(TlSema *s, TlText a, TlText b, TlRange range)
+{
+   TlSb sb;
+   if (a.len + b.len > MAX_ITEMS) {
+      tl_report(s->diags, E0276, range, a.len + b.len, (unsigned)MAX_ITEMS);
+      return tl_sv_poison();
+   }
+   tl_sb_init(&sb, s->arena);
+   tl_sb_mem(&sb, a.data, a.len);
+   tl_sb_mem(&sb, b.data, b.len);
+   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
+}
+
+static TlSv
 repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
 {
    int64_t n = count->kind == TL_SV_BOOL ? count->b : count->i;
@@ -652,72 +677,6 @@ repeat(TlSema *s, const TlSv *seq, const TlSv *count, TlRange range)
    return tl_make_tuple(s, items, len * times, seq->tuple->is_list);
 }
 
-static TlSv
-bad_format(TlSema *s, TlRange range, const char *why)
-{
-   tl_report(s->diags, E0259, range, "%", why);
-   return tl_sv_poison();
-}
-
-/* One conversion, from its flags to its letter at end[-1]. */
-static bool
-percent_item(TlSema *s, const char *spec, const char *end, const TlSv *v, TlRange range, TlSb *sb)
-{
-   char type = end[-1];
-   TlText t = {spec, (size_t)(end - spec)};
-   bool is_bare = t.len == 1;
-   if (type == 's' || type == 'r') {
-      if (!is_bare)
-         bad_format(s, range, "text with a width or precision");
-      return is_bare && tl_sv_repr(s, v, type == 's', range, sb);
-   }
-   bool is_number = tl_sv_is_number(v), is_int_type = strchr("dixXo", type) != NULL;
-   if (!is_number || *spec == '-' || !type || !strchr("dixXoeEfFgG", type) ||
-       (is_int_type && (v->kind == TL_SV_FLOAT || memchr(spec, '.', t.len)))) {
-      bad_format(s, range, "this conversion of this value");
-      return false;
-   }
-   char *copy = tl_arena_strndup(s->arena, spec, t.len);
-   copy[t.len - 1] = type == 'i' ? 'd' : type;
-   t.data = copy;
-   return tl_format_number(s, v, t, range, sb);
-}
-
-/* "..." % value */
-static TlSv
-percent_format(TlSema *s, const TlSv *fmt, const TlSv *arg, TlRange range)
-{
-   assert(fmt->kind == TL_SV_STR);
-   TlSb sb;
-   tl_sb_init(&sb, s->arena);
-   bool is_tuple = arg->kind == TL_SV_TUPLE && !arg->tuple->is_list;
-   const TlSv *args = is_tuple ? arg->tuple->items : arg;
-   size_t num = is_tuple ? arg->tuple->len : 1, used = 0;
-   const char *p = fmt->s.data, *end = p + fmt->s.len;
-   while (p < end) {
-      if (*p != '%') {
-         tl_sb_char(&sb, *p++);
-         continue;
-      }
-      const char *spec = ++p;
-      while (p < end && strchr("0123456789.+- #", *p))
-         p++;
-      if (p == end)
-         return bad_format(s, range, "the format ends in a '%'");
-      if (*p++ == '%' && p == spec + 1) {
-         tl_sb_char(&sb, '%');
-         continue;
-      }
-      if (used == num)
-         return bad_format(s, range, "there are too few values");
-      if (!percent_item(s, spec, p, &args[used++], range, &sb))
-         return tl_sv_poison();
-   }
-   if (used != num && arg->kind != TL_SV_DICT)
-      return bad_format(s, range, "there are too many values");
-   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
-}
-
 static bool
 sequence_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, TlSv *out)
 {
@@ -731,14 +690,8 @@ sequence_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    if (op == TL_AST_OP_ADD && a->kind == b->kind && a_seq && !(is_host && mixed)) {
       if (a->kind == TL_SV_TUPLE)
          *out = concat(s, a, b, range);
-      else if (a->s.len + b->s.len > MAX_ITEMS) {
-         tl_report(s->diags, E0276, range, a->s.len + b->s.len, (unsigned)MAX_ITEMS);
-         *out = tl_sv_poison();
-      } else
-         *out = tl_make_str(s,
-                            tl_arena_printf(s->arena, "%.*s%.*s", (int)a->s.len, a->s.data,
-                                            (int)b->s.len, b->s.data),
-                            a->s.len + b->s.len);
+      else
+         *out = concat_text(s, a->s, b->s, range);
       return true;
    }
    if (op == TL_AST_OP_MUL && a_seq && is_int(b)) {
@@ -750,7 +703,7 @@ sequence_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
       return true;
    }
    if (op == TL_AST_OP_MOD && a->kind == TL_SV_STR) {
-      *out = percent_format(s, a, b, range);
+      *out = tl_percent_format(s, a->s, b, range);
       return true;
    }
    if (op == TL_AST_OP_BITOR && a->kind == TL_SV_DICT && b->kind == TL_SV_DICT) {
@@ -794,7 +747,7 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
    if (tl_sv_is_number(a)) {
       TlSv zero = tl_sv_int(0), out;
       if (op == TL_AST_OP_POS)
-         return *a;
+         return a->kind == TL_SV_BOOL && !a->is_strong ? tl_sv_int(a->b) : *a;
       if (op == TL_AST_OP_NEG && a->kind == TL_SV_FLOAT) {
          out = *a;
          out.f = -a->f;
@@ -825,7 +778,7 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
           a->tuple->is_list == b->tuple->is_list) {
       const TlSvTuple *x = a->tuple, *y = b->tuple;
       size_t i = 0, n = x->len < y->len ? x->len : y->len;
-      while (i < n && tl_const_equal(s, &x->items[i], &y->items[i]))
+      while (i < n && tl_const_equal_item(s, &x->items[i], &y->items[i]))
          i++;
       *ok = s->diags->num_errors == errors && tl_step(s, range);
       if (!*ok)
@@ -882,7 +835,7 @@ contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
       return tl_sv_poison();
    s->steps += len / 32;
    for (size_t i = 0; i < len && s->diags->num_errors == errors; i++)
-      if (tl_const_equal(s, item, &items[i])) {
+      if (tl_const_equal_item(s, item, &items[i])) {
          tl_iter_unsure(in);
          return tl_sv_bool(true);
       }

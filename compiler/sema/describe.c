@@ -1,60 +1,10 @@
-/* Values as text: for diagnostics, for f-strings and str(), and for the metadata of a kernel. */
+/* Values as text: for diagnostics, for str() and repr(), and for the metadata of a kernel. */
+#include "base/utf8.h"
 #include "sema/impl.h"
+#include "sema/text.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static void
-float_repr(TlSb *out, double f)
-{
-   if (isnan(f)) {
-      tl_sb_str(out, "nan");
-   } else if (isinf(f)) {
-      tl_sb_str(out, f < 0 ? "-inf" : "inf");
-   } else {
-      char text[40];
-      for (int digits = 1; digits <= 17; digits++) { /* the shortest that reads back */
-         snprintf(text, sizeof text, "%.*g", digits, f);
-         if (strtod(text, NULL) == f)
-            break;
-      }
-      if (strchr(text, 'e') && fabs(f) >= 1 && fabs(f) < 1e16)
-         snprintf(text, sizeof text, "%.1f", f);
-      tl_sb_str(out, text);
-      if (!strpbrk(text, ".en"))
-         tl_sb_str(out, ".0");
-   }
-}
-
-/* Options take single quotes only, Python prefers double ones around a single one. */
-static void
-str_repr(TlSb *out, TlText t, bool is_python)
-{
-   bool has_single = memchr(t.data, '\'', t.len), has_double = memchr(t.data, '"', t.len);
-   char quote = is_python && has_single && !has_double ? '"' : '\'';
-   tl_sb_char(out, quote);
-   for (size_t i = 0; i < t.len; i++) {
-      char c = t.data[i];
-      if (c == quote || c == '\\')
-         tl_sb_char(out, '\\'), tl_sb_char(out, c);
-      else if (c == '\n')
-         tl_sb_str(out, "\\n");
-      else if (c == '\t')
-         tl_sb_str(out, "\\t");
-      else if (c == '\r')
-         tl_sb_str(out, "\\r");
-      else if (c == 127)
-         tl_sb_str(out, "\\x7f");
-      else if ((unsigned char)c < 32)
-         tl_sb_printf(out, "\\x%02x", (unsigned)(unsigned char)c);
-      else
-         tl_sb_char(out, c);
-   }
-   tl_sb_char(out, quote);
-}
 
 enum { MAX_REPR_DEPTH = 64, MAX_REPR_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 4000 };
 
@@ -69,6 +19,31 @@ typedef struct Repr {
 } Repr;
 
 static void repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth);
+
+/* Options take single quotes only, Python prefers double ones around a single one. */
+static void
+str_repr(Repr *r, TlSb *out, TlText t)
+{
+   bool has_single = memchr(t.data, '\'', t.len), has_double = memchr(t.data, '"', t.len);
+   char quote = r->is_python && has_single && !has_double ? '"' : '\'';
+   uint32_t c;
+   tl_sb_char(out, quote);
+   for (size_t at = 0, bytes; at < t.len; at += bytes) {
+      bytes = tl_utf8_next(t.data + at, t.len - at, &c);
+      const char *letter = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : NULL;
+      TlAnswer shown = tl_is_printable(c);
+      r->is_unknown |= shown == TL_UNKNOWN || (c >= 0x80 && bytes == 1);
+      if (c == (unsigned char)quote || c == '\\')
+         tl_sb_char(out, '\\'), tl_sb_char(out, (char)c);
+      else if (letter)
+         tl_sb_str(out, letter);
+      else if (shown == TL_NO && (r->is_python || c < 0x80))
+         tl_put_escape(out, c);
+      else
+         tl_sb_mem(out, t.data + at, bytes);
+   }
+   tl_sb_char(out, quote);
+}
 
 static void
 repr_items(Repr *r, const TlSvTuple *t, TlSb *out, unsigned depth)
@@ -139,13 +114,13 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
          tl_sb_printf(out, "%lld", (long long)v->i);
       break;
    case TL_SV_FLOAT:
-      float_repr(out, v->f);
+      tl_float_repr(out, v->f);
       break;
    case TL_SV_STR:
       if (as_str)
          tl_sb_mem(out, v->s.data, v->s.len);
       else
-         str_repr(out, v->s, r->is_python);
+         str_repr(r, out, v->s);
       break;
    case TL_SV_TYPE:
       tl_sb_str(out, tl_type_cstr(r->s->arena, v->type));
@@ -384,163 +359,4 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
    }
    s->impl->lost_error = s->diags->last;
    s->impl->lost = lost;
-}
-
-/* ---- format() of numbers and strings ----
- * [[fill]align][sign][#][0][width][,][.precision][type] */
-typedef struct Spec {
-   char fill, align, sign, type;
-   bool alt, comma;
-   size_t width;
-   int precision;
-} Spec;
-
-static bool
-read_spec(TlText t, Spec *p)
-{
-   size_t i = 0;
-   *p = (Spec){.fill = ' ', .precision = -1};
-   if (t.len >= 2 && strchr("<>^=", t.data[1])) {
-      p->fill = t.data[0];
-      p->align = t.data[1];
-      i = 2;
-   } else if (t.len >= 1 && strchr("<>^=", t.data[0])) {
-      p->align = t.data[0];
-      i = 1;
-   }
-   if (i < t.len && strchr("+- ", t.data[i]))
-      p->sign = t.data[i++];
-   if (i < t.len && t.data[i] == '#')
-      p->alt = true, i++;
-   if (i < t.len && t.data[i] == '0') {
-      if (!p->align)
-         p->fill = '0', p->align = '=';
-      i++;
-   }
-   for (; i < t.len && t.data[i] >= '0' && t.data[i] <= '9' && p->width < 1000; i++)
-      p->width = p->width * 10 + (size_t)(t.data[i] - '0');
-   if (i < t.len && t.data[i] == ',')
-      p->comma = true, i++;
-   if (i < t.len && t.data[i] == '.') {
-      p->precision = 0;
-      for (i++; i < t.len && t.data[i] >= '0' && t.data[i] <= '9' && p->precision < 100; i++)
-         p->precision = p->precision * 10 + (t.data[i] - '0');
-   }
-   if (i < t.len)
-      p->type = t.data[i++];
-   return i == t.len && (!p->type || strchr("dxXobeEfFgGs%n", p->type)) && !p->comma;
-}
-
-static void
-put_padded(TlSb *out, const Spec *p, const char *text, size_t len, bool is_number)
-{
-   char align = p->align ? p->align : is_number ? '>' : '<';
-   size_t pad = p->width > len ? p->width - len : 0;
-   size_t left = align == '>' ? pad : align == '^' ? pad / 2 : 0;
-   if (align == '=') {
-      if (len && (text[0] == '-' || text[0] == '+'))
-         tl_sb_char(out, *text++), len--;
-      left = pad;
-   }
-   size_t right = pad - left;
-   while (left--)
-      tl_sb_char(out, p->fill);
-   tl_sb_mem(out, text, len);
-   while (right--)
-      tl_sb_char(out, p->fill);
-}
-
-static const char *
-int_digits(TlSema *s, const TlSv *v, const Spec *p)
-{
-   assert(v->kind == TL_SV_INT || v->kind == TL_SV_BOOL);
-   bool neg = v->kind == TL_SV_INT && v->i < 0 && !v->is_large;
-   uint64_t u = v->kind == TL_SV_BOOL ? v->b : neg ? 0 - (uint64_t)v->i : (uint64_t)v->i;
-   char sign[2] = {neg ? '-' : p->sign == '+' || p->sign == ' ' ? p->sign : '\0', '\0'};
-   unsigned long long w = u;
-   if (p->type == 'x')
-      return tl_arena_printf(s->arena, "%s%s%llx", sign, p->alt ? "0x" : "", w);
-   if (p->type == 'X')
-      return tl_arena_printf(s->arena, "%s%s%llX", sign, p->alt ? "0X" : "", w);
-   if (p->type == 'o')
-      return tl_arena_printf(s->arena, "%s%s%llo", sign, p->alt ? "0o" : "", w);
-   if (p->type != 'b')
-      return tl_arena_printf(s->arena, "%s%llu", sign, w);
-   char bits[66];
-   size_t n = sizeof bits;
-   bits[--n] = '\0';
-   do
-      bits[--n] = (char)('0' + (u & 1));
-   while (u >>= 1);
-   return tl_arena_printf(s->arena, "%s%s%s", sign, p->alt ? "0b" : "", bits + n);
-}
-
-static const char *
-float_digits(TlSema *s, double f, const Spec *p)
-{
-   int precision = p->precision < 0 ? 6 : p->precision;
-   const char *plus = p->sign == '+' && !signbit(f) ? "+" : "";
-   switch (p->type) {
-   case 'e':
-      return tl_arena_printf(s->arena, "%s%.*e", plus, precision, f);
-   case 'E':
-      return tl_arena_printf(s->arena, "%s%.*E", plus, precision, f);
-   case 'f':
-   case 'F':
-      return tl_arena_printf(s->arena, "%s%.*f", plus, precision, f);
-   case '%':
-      return tl_arena_printf(s->arena, "%s%.*f%%", plus, precision, f * 100);
-   default:
-      if (!p->type && p->precision < 0) {
-         TlSb sb;
-         tl_sb_init(&sb, s->arena);
-         tl_sb_str(&sb, plus);
-         float_repr(&sb, f);
-         return tl_sb_cstr(&sb);
-      }
-      return tl_arena_printf(s->arena, "%s%.*g", plus, precision, f);
-   }
-}
-
-bool
-tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out)
-{
-   Spec p;
-   if (!read_spec(spec, &p)) {
-      tl_report(s->diags, E0209, range, spec.data);
-      return false;
-   }
-   bool is_whole = v->kind == TL_SV_INT || v->kind == TL_SV_BOOL;
-   bool is_text = v->kind == TL_SV_STR;
-   bool is_ok = is_text ? (!p.type || p.type == 's') && !p.sign && !p.alt && p.align != '='
-                : v->kind == TL_SV_FLOAT
-                   ? p.type && strchr("eEfFgG%", p.type)
-                        ? !p.alt && p.sign != ' '
-                        : !p.type && p.precision < 0 && !p.alt && p.sign != ' '
-                : is_whole ? p.type != 's' && p.type != 'n' &&
-                                (p.precision < 0 || (p.type && strchr("eEfFgG%", p.type)))
-                           : !spec.len;
-   if (!is_ok && tl_in_host(s)) {
-      tl_report(s->diags, E0209, range, spec.data);
-      return false;
-   }
-   bool wants_float = p.type && strchr("eEfFgG%", p.type);
-   const char *text;
-   bool is_number = tl_sv_is_number(v);
-   if (is_number && (v->kind == TL_SV_FLOAT || wants_float)) {
-      text = float_digits(s, tl_known_double(v), &p);
-   } else if (v->kind == TL_SV_INT || (v->kind == TL_SV_BOOL && spec.len)) {
-      text = int_digits(s, v, &p);
-   } else {
-      TlSb sb;
-      tl_sb_init(&sb, s->arena);
-      if (!tl_sv_repr(s, v, true, range, &sb))
-         return false;
-      text = tl_sb_cstr(&sb);
-      is_number = false;
-      if (p.precision >= 0 && (size_t)p.precision < strlen(text))
-         text = tl_arena_strndup(s->arena, text, (size_t)p.precision);
-   }
-   put_padded(out, &p, text, strlen(text), is_number);
-   return true;
 }

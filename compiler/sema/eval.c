@@ -2,6 +2,7 @@
  * with a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node
  * that finds it; every other node passes poison on in silence. */
 #include "sema/impl.h"
+#include "sema/text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -585,8 +586,9 @@ clamp_bound(const TlSv *v, int64_t len, int64_t none, bool down)
    return i < low ? low : i > high ? high : i;
 }
 
-static TlSv
-slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
+/* What the slice takes of a sequence of this length; false after an error. */
+static bool
+slice_bounds(TlSema *s, const TlSv *slice, size_t of_len, TlRange range, TlSlice *out)
 {
    assert(slice->kind == TL_SV_SLICE);
    for (unsigned i = 0; i < 3; i++)
@@ -594,7 +596,7 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
           slice->slice[i].kind != TL_SV_BOOL) {
          if (slice->slice[i].kind != TL_SV_POISON)
             tl_report(s->diags, E0218, range, tl_sv_describe(s, &slice->slice[i]));
-         return tl_sv_poison();
+         return false;
       }
    const TlSv *by = &slice->slice[2];
    int64_t step = by->kind == TL_SV_INT    ? (by->is_large ? INT64_MAX : by->i)
@@ -603,24 +605,36 @@ slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
    if (step == 0) {
       tl_report(s->diags, E0220, range);
       tl_raise_as(s, "ValueError");
-      return tl_sv_poison();
+      return false;
    }
-   bool is_str = self->kind == TL_SV_STR;
-   int64_t len = (int64_t)(is_str ? self->s.len : self->tuple->len);
+   int64_t len = (int64_t)of_len;
    int64_t from = clamp_bound(&slice->slice[0], len, step > 0 ? 0 : len - 1, step < 0);
    int64_t to = clamp_bound(&slice->slice[1], len, step > 0 ? len : -1, step < 0);
-   char *text = tl_arena_alloc(s->arena, (size_t)len + 1);
-   TlSv *items = tl_new_array(s->arena, TlSv, len);
-   size_t n = 0;
-   for (int64_t i = from; step > 0 ? i < to : i > to;) {
-      if (is_str)
-         text[n++] = self->s.data[i];
-      else
-         items[n++] = self->tuple->items[i];
-      if (__builtin_add_overflow(i, step, &i))
-         break;
+   uint64_t span = (uint64_t)(step > 0 ? to - from : from - to);
+   uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+   bool is_empty = step > 0 ? to <= from : from <= to;
+   *out = (TlSlice){from, step, is_empty ? 0 : (size_t)((span - 1) / stride + 1)};
+   return true;
+}
+
+static TlSv
+slice_of(TlSema *s, const TlSv *self, const TlSv *slice, TlRange range)
+{
+   TlSlice part;
+   bool is_str = self->kind == TL_SV_STR;
+   size_t len = is_str ? tl_text_len(s, self->s) : self->tuple->len;
+   if (!slice_bounds(s, slice, len, range, &part))
+      return tl_sv_poison();
+   if (is_str)
+      return tl_text_slice(s, self->s, &part);
+   TlSv *items = tl_new_array(s->arena, TlSv, part.len);
+   int64_t at = part.from;
+   for (size_t i = 0; i < part.len; i++) {
+      items[i] = self->tuple->items[at];
+      if (i + 1 < part.len)
+         at += part.step;
    }
-   return is_str ? tl_make_str(s, text, n) : tl_make_tuple(s, items, n, self->tuple->is_list);
+   return tl_make_tuple(s, items, part.len, self->tuple->is_list);
 }
 
 /* Nothing can be built: in host code. */
@@ -661,8 +675,8 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    case TL_SV_STR:
       if (whole.kind == TL_SV_SLICE)
          return slice_of(s, self, &whole, range);
-      return index_of(s, &whole, self->s.len, range, &at) ? tl_make_str(s, self->s.data + at, 1)
-                                                          : tl_sv_poison();
+      len = tl_text_len(s, self->s);
+      return index_of(s, &whole, len, range, &at) ? tl_text_item(s, self->s, at) : tl_sv_poison();
    case TL_SV_DICT: {
       bool found;
       unsigned errors = s->diags->num_errors;
@@ -810,20 +824,18 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
          tl_help(s->diags, "print values of the run beside the text: print(\"n\", n)");
          return tl_sv_poison();
       }
-      bool quoted =
-         fmt && fmt->conversion && (fmt->conversion[0] == 'r' || fmt->conversion[0] == 'a');
-      if (fmt && fmt->spec.len) {
+      const char *conversion = fmt && fmt->conversion ? fmt->conversion : "";
+      if (*conversion) {
          TlSb text;
          tl_sb_init(&text, s->arena);
-         bool ok = !quoted || tl_sv_repr(s, &v, false, part->range, &text);
-         if (ok && quoted)
-            v = tl_make_str(s, tl_sb_cstr(&text), text.len);
-         if (!ok || !tl_format_number(s, &v, fmt->spec, part->range, &sb))
+         if (!tl_sv_repr(s, &v, *conversion == 's', part->range, &text))
             return tl_sv_poison();
-      } else {
-         if (!tl_sv_repr(s, &v, !quoted, part->range, &sb))
-            return tl_sv_poison();
+         v = tl_make_str(s, tl_sb_cstr(&text), text.len);
+         if (*conversion == 'a')
+            v = tl_text_ascii(s, v.s);
       }
+      if (!tl_format_value(s, &v, fmt ? fmt->spec : (TlText){"", 0}, part->range, &sb))
+         return tl_sv_poison();
    }
    return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
 }
@@ -875,10 +887,7 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       *len = v->fields->len;
       return true;
    case TL_SV_STR:
-      *items = tl_new_array(s->arena, TlSv, v->s.len);
-      *len = v->s.len;
-      for (size_t i = 0; i < v->s.len; i++)
-         (*items)[i] = tl_make_str(s, v->s.data + i, 1);
+      tl_text_items(s, v->s, items, len);
       return true;
    case TL_SV_RANGE:
       return iterate_range(s, v->range, range, items, len);

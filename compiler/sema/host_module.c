@@ -116,6 +116,8 @@ math1(TlSema *s, const TlCall *c, double (*fn)(double))
       return bad;
    }
    double x = tl_known_double(&c->args[0]), y = fn(x);
+   if (isnan(y) && !isnan(x))
+      return tl_host_raises(s, c, "ValueError", "it is not defined there");
    if (!isfinite(y) && isfinite(x))
       return tl_host_bad(s, c, "the result is no finite number");
    return tl_sv_float(y);

@@ -1,8 +1,8 @@
 /* Python's functions on values known at compile time: enumerate, zip, sorted, getattr .. */
 #include "sema/builtin.h"
 #include "sema/host.h"
+#include "sema/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,10 +167,7 @@ HOST_FN(len)
    size_t len;
    switch (v->kind) {
    case TL_SV_STR:
-      for (size_t i = 0; i < v->s.len; i++)
-         if ((unsigned char)v->s.data[i] >= 0x80)
-            return tl_host_bad(s, c, "the text is not plain ASCII");
-      return tl_sv_int((int64_t)v->s.len);
+      return tl_sv_int((int64_t)tl_text_len(s, v->s));
    case TL_SV_TUPLE:
    case TL_SV_SET:
       return tl_sv_int((int64_t)v->tuple->len);
@@ -272,20 +269,57 @@ number_text(TlText t, char *out, size_t size)
    return true;
 }
 
+/* int(text, base), the text with its sign: base 0 takes the prefix of a literal. */
+static TlSv
+int_of_text(TlSema *s, const TlCall *c, const char *text, unsigned base)
+{
+   static const struct {
+      char letter;
+      unsigned base;
+   } prefixes[] = {{'b', 2}, {'o', 8}, {'x', 16}};
+   bool is_negative = *text == '-', by_prefix = base == 0;
+   text += *text == '-' || *text == '+';
+   for (unsigned i = 0; *text == '0' && i < sizeof prefixes / sizeof prefixes[0]; i++)
+      if ((text[1] | 0x20) == prefixes[i].letter && (by_prefix || base == prefixes[i].base)) {
+         base = prefixes[i].base;
+         text += 2;
+         break;
+      }
+   if (base == 0 && *text == '0' && text[strspn(text, "0")])
+      return tl_host_raises(s, c, "ValueError", "the text is not an integer");
+   base = base ? base : 10;
+   int64_t value = 0;
+   if (!*text)
+      return tl_host_raises(s, c, "ValueError", "the text is not an integer");
+   bool fits = true;
+   for (; *text; text++) {
+      char letter = (char)(*text | 0x20);
+      unsigned digit = *text >= '0' && *text <= '9'     ? (unsigned)(*text - '0')
+                       : letter >= 'a' && letter <= 'z' ? (unsigned)(letter - 'a') + 10
+                                                        : base;
+      if (digit >= base)
+         return tl_host_raises(s, c, "ValueError", "the text is not an integer");
+      fits = fits && !__builtin_mul_overflow(value, (int64_t)base, &value) &&
+             !(is_negative ? __builtin_sub_overflow(value, (int64_t)digit, &value)
+                           : __builtin_add_overflow(value, (int64_t)digit, &value));
+   }
+   return fits ? tl_sv_int(value) : tl_host_bad(s, c, "the result does not fit in 64 bits");
+}
+
 HOST_FN(int)
 {
    TlSv v = c->args[0];
-   char text[64], *end;
-   if (v.kind == TL_SV_STR) {
-      if (!number_text(v.s, text, sizeof text))
-         return tl_host_bad(s, c, "the text is no plain number");
-      size_t sign = text[0] == '-' || text[0] == '+';
-      if (text[sign + strspn(text + sign, "0123456789")] || !text[sign])
-         return tl_host_raises(s, c, "ValueError", "the text is not an integer");
-      errno = 0;
-      long long i = strtoll(text, &end, 10);
-      return errno ? tl_host_bad(s, c, "the result does not fit in 64 bits") : tl_sv_int(i);
-   }
+   char text[128];
+   int64_t base = 10;
+   bool has_base = c->args[1].kind != TL_SV_NONE;
+   if (has_base && (!tl_known_int(&c->args[1], &base) || v.kind != TL_SV_STR))
+      return tl_host_bad(s, c, "a base is a known integer, for a text");
+   if (base != 0 && (base < 2 || base > 36))
+      return tl_host_raises(s, c, "ValueError", "a base is 0 or 2 to 36");
+   if (v.kind == TL_SV_STR)
+      return number_text(v.s, text, sizeof text)
+                ? int_of_text(s, c, text, (unsigned)base)
+                : tl_host_bad(s, c, "the text is no plain number");
    if (v.kind == TL_SV_FLOAT)
       return tl_host_whole(s, c, trunc(v.f));
    if (v.kind == TL_SV_BOOL)
@@ -316,44 +350,6 @@ HOST_FN(bool)
 {
    bool truth;
    return tl_host_truth(s, &c->args[0], c->range, &truth) ? tl_sv_bool(truth) : tl_sv_poison();
-}
-
-HOST_FN(chr)
-{
-   int64_t i;
-   if (!tl_known_int(&c->args[0], &i) || i < 0x20 || i >= 0x7f)
-      return tl_host_bad(s, c, "a code of printable ASCII is needed");
-   char text = (char)i;
-   return tl_make_str(s, &text, 1);
-}
-
-HOST_FN(ord)
-{
-   if (c->args[0].kind != TL_SV_STR || c->args[0].s.len != 1)
-      return tl_host_bad(s, c, "one character of ASCII is needed");
-   return tl_sv_int((unsigned char)c->args[0].s.data[0]);
-}
-
-static TlSv
-in_base(TlSema *s, const TlCall *c, const char *spec)
-{
-   TlSb sb;
-   tl_sb_init(&sb, s->arena);
-   if (c->args[0].kind != TL_SV_INT)
-      return tl_host_bad(s, c, "a known integer is needed");
-   if (!tl_format_number(s, &c->args[0], (TlText){spec, 2}, c->range, &sb))
-      return tl_sv_poison();
-   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
-}
-
-HOST_FN(hex)
-{
-   return in_base(s, c, "#x");
-}
-
-HOST_FN(bin)
-{
-   return in_base(s, c, "#b");
 }
 
 /* ---- questions about values ---- */
@@ -447,26 +443,6 @@ HOST_FN(setattr)
       return tl_sv_poison();
    tl_object_set(s, &c->args[0], c->args[1].s.data, c->args[2]);
    return tl_sv_none();
-}
-
-static TlSv
-text_of(TlSema *s, const TlSv *v, bool as_str, TlRange range)
-{
-   TlSb sb;
-   tl_sb_init(&sb, s->arena);
-   if (!tl_sv_repr(s, v, as_str, range, &sb))
-      return tl_sv_poison();
-   return tl_make_str(s, tl_sb_cstr(&sb), sb.len);
-}
-
-HOST_FN(str)
-{
-   return text_of(s, &c->args[0], true, c->range);
-}
-
-HOST_FN(repr)
-{
-   return text_of(s, &c->args[0], false, c->range);
 }
 
 static const char *

@@ -400,6 +400,8 @@ TlSv tl_weaken(TlSema *s, TlSv v);     /* what `: constexpr` does */
 /* ---- consteval.c ---- */
 bool tl_is_known(const TlSv *v); /* no run-time part anywhere */
 bool tl_const_equal(TlSema *s, const TlSv *a, const TlSv *b);
+/* Of items of a sequence: one object is equal to itself, whatever its == says. */
+bool tl_const_equal_item(TlSema *s, const TlSv *a, const TlSv *b);
 bool tl_const_same(TlSema *s, const TlSv *a, const TlSv *b); /* equal, also in strength and dtype */
 TlSv tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 TlSv tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
@@ -428,7 +430,6 @@ TlSv tl_object_new(TlSema *s, const char *type_name);
 bool tl_sv_repr(TlSema *s, const TlSv *v, bool as_str, TlRange range, TlSb *out);
 const char *tl_sv_constant_text(TlSema *s, const TlSv *v);
 void tl_report_opaque(TlSema *s, const TlSv *v, TlRange range);
-bool tl_format_number(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out);
 
 /* ---- stmt.c, stmt_if.c, stmt_loop.c, stmt_match.c ---- */
 TlFlow tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first,

@@ -2,6 +2,7 @@
  * builds a node, so that skipped host code costs and reports nothing.  A malformed literal yields
  * an error and a harmless value. */
 #include "syntax/build.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "parser.h"
 
@@ -197,22 +198,8 @@ parts_of(const TlParser *ps, const TlToken *t)
 static void
 put_utf8(TlSb *sb, uint32_t cp)
 {
-   assert(cp <= 0x10FFFF);
-   if (cp < 0x80) {
-      tl_sb_char(sb, (char)cp);
-   } else if (cp < 0x800) {
-      tl_sb_char(sb, (char)(0xC0 | cp >> 6));
-      tl_sb_char(sb, (char)(0x80 | (cp & 0x3F)));
-   } else if (cp < 0x10000) {
-      tl_sb_char(sb, (char)(0xE0 | cp >> 12));
-      tl_sb_char(sb, (char)(0x80 | (cp >> 6 & 0x3F)));
-      tl_sb_char(sb, (char)(0x80 | (cp & 0x3F)));
-   } else {
-      tl_sb_char(sb, (char)(0xF0 | cp >> 18));
-      tl_sb_char(sb, (char)(0x80 | (cp >> 12 & 0x3F)));
-      tl_sb_char(sb, (char)(0x80 | (cp >> 6 & 0x3F)));
-      tl_sb_char(sb, (char)(0x80 | (cp & 0x3F)));
-   }
+   char bytes[4];
+   tl_sb_mem(sb, bytes, tl_utf8_write(cp, bytes));
 }
 
 static TlRange
@@ -381,7 +368,6 @@ add_field(TlParser *ps, TlAstFString *f, const char *body, const char *stop)
       tl_sb_init(&label, ps->cx->arena);
       tl_sb_mem(&label, body, (size_t)(end - body));
       tl_vec_push(ps->cx->arena, &f->parts, str_node(ps, &label, range_at(ps, body, end)));
-      format->conversion = "r";
       end = equals;
    }
    if (p < stop && *p == '!') {
@@ -393,6 +379,8 @@ add_field(TlParser *ps, TlAstFString *f, const char *body, const char *stop)
       format->conversion = tl_intern(ps->cx->strings, word, (size_t)(p - word));
    }
    bool has_spec = p < stop && *p == ':';
+   if (equals && !has_spec && !*format->conversion)
+      format->conversion = "r";
    if (has_spec)
       format->spec = (TlText){tl_arena_strndup(ps->cx->arena, p + 1, (size_t)(stop - p - 1)),
                               (size_t)(stop - p - 1)};

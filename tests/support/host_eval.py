@@ -21,7 +21,7 @@ import tempfile
 def hand_written(folder):
     for path in sorted(glob.glob(os.path.join(folder, "*.snippets"))):
         stem = os.path.splitext(os.path.basename(path))[0]
-        for part in ("\n" + open(path).read()).split("\n### ")[1:]:
+        for part in ("\n" + open(path, encoding="utf-8").read()).split("\n### ")[1:]:
             name, _, text = part.partition("\n")
             yield f"{stem}.{name.strip()}", text + "\n"
 
@@ -295,11 +295,12 @@ def by_python(text):
 
 
 def by_tilec(program, snippets):
-    with tempfile.NamedTemporaryFile("w", suffix=".snippets") as f:
+    with tempfile.NamedTemporaryFile("w", suffix=".snippets", encoding="utf-8") as f:
         for name, text in snippets:
             f.write(f"### {name}\n{text}")
         f.flush()
-        out = subprocess.run([program, f.name], capture_output=True, text=True, timeout=300)
+        out = subprocess.run([program, f.name], capture_output=True, encoding="utf-8",
+                             errors="replace", timeout=300)
     if out.returncode:
         sys.exit(f"{program} ended with {out.returncode}\n{out.stderr[-2000:]}")
     answers = {}
