@@ -198,7 +198,8 @@ static bool
 same_objects(Same *c, const TlSv *a, const TlSv *b)
 {
    if (a->fields == b->fields)
-      return true;
+      return c->depth || !tl_has_method(c->s, a, "__eq__") ||
+             stop(c, "the class may say what is equal");
    if (!tl_class_of(a))
       return same_fields(c, a->fields, b->fields);
    const TlClassInfo *x = data_of(c, a), *y = data_of(c, b);
@@ -269,8 +270,8 @@ same_values(Same *c, const TlSv *a, const TlSv *b)
       return stop(c, "one side is not known");
    if (!c->exact && may_be_equal_at_run_time(a, b))
       return stop(c, "this is known at run time only; compare the parts one by one");
-   bool is_view = (a->kind == TL_SV_ITER && a->iter->is_view) ||
-                  (b->kind == TL_SV_ITER && b->iter->is_view);
+   bool is_view =
+      (a->kind == TL_SV_ITER && a->iter->is_view) || (b->kind == TL_SV_ITER && b->iter->is_view);
    if (!c->exact && is_view && !(a->kind == b->kind && a->iter == b->iter))
       return stop(c, "views are not compared");
    if (a->kind != b->kind || c->stop)
@@ -724,8 +725,13 @@ tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
       if ((a->is_strong || b->is_strong) && strong_binary(s, op, a, b, range, &out))
          return out;
-      if (is_int(a) && is_int(b) && op != TL_AST_OP_MATMUL)
-         return int_binary(s, op, a, b, range);
+      if (is_int(a) && is_int(b) && op != TL_AST_OP_MATMUL) {
+         out = int_binary(s, op, a, b, range);
+         bool is_flag = a->member_of == TL_SOME_ENUM || b->member_of == TL_SOME_ENUM;
+         if (is_flag && is_bitwise(op) && out.kind == TL_SV_INT)
+            out.member_of = TL_SOME_ENUM;
+         return out;
+      }
       if (is_arith(op))
          return float_binary(s, op, tl_known_double(a), tl_known_double(b), range);
    } else if (sequence_binary(s, op, a, b, range, &out)) {
@@ -756,6 +762,8 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
       if (op == TL_AST_OP_NEG)
          return tl_const_binary(s, TL_AST_OP_SUB, &zero, a, range);
       if (op == TL_AST_OP_INVERT && is_int(a)) {
+         if (a->member_of == TL_SOME_ENUM)
+            return tl_sv_refuse(s, E0259, range, "~", "it hangs on the version of Python's enum");
          if (a->is_strong)
             return from_bits(a->dtype, ~const_bits(a, a->dtype) &
                                           (UINT64_MAX >> (64 - tl_dtype_info[a->dtype].bits)));
@@ -905,6 +913,10 @@ tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
        strong_binary(s, op, a, b, range, &out))
       return out;
    unsigned errors = s->diags->num_errors;
+   if (op == TL_AST_OP_NE && (tl_has_method(s, a, "__ne__") || tl_has_method(s, b, "__ne__"))) {
+      tl_report(s->diags, E0259, range, "!=", "the class may say what is not equal");
+      return tl_sv_poison();
+   }
    if (op == TL_AST_OP_EQ || op == TL_AST_OP_NE) {
       bool same = tl_const_equal(s, a, b);
       return s->diags->num_errors == errors ? tl_sv_bool(same == (op == TL_AST_OP_EQ))

@@ -98,6 +98,7 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
    }
    if (r->is_cut)
       return;
+   r->is_unknown |= v->member_of != 0;
    if (r->report_lost && tl_report_lost(r->s, v, r->range))
       r->is_unknown = true;
    switch (v->kind) {

@@ -381,6 +381,10 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
    case TL_SV_MODULE:
       return tl_module_attr(s, self->module, name, out);
    case TL_SV_OBJECT:
+      if (tl_class_of(self) && tl_class_attr(s, tl_class_of(self), "__getattribute__", out)) {
+         *out = tl_sv_lost(s, tl_range_text(s, range), range);
+         return true;
+      }
       if (tl_object_get(self, name, out))
          return true;
       if (tl_object_get(self, "__class__", out) && tl_class_attr(s, out->func, name, out))
@@ -428,11 +432,13 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
    }
    if (tl_sv_is_number(self) && strcmp(name, "value") == 0) {
       *out = tl_weaken(s, *self);
+      out->member_of = 0;
       return true;
    }
    if ((self->kind == TL_SV_STR || self->kind == TL_SV_TYPE || self->kind == TL_SV_NONE) &&
        strcmp(name, "value") == 0) {
       *out = *self;
+      out->member_of = 0;
       return true;
    }
    if (tl_host_method(s, self, name, out))

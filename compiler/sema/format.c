@@ -286,6 +286,8 @@ tl_format_value(TlSema *s, const TlSv *v, TlText spec, TlRange range, TlSb *out)
    if (!spec.len)
       return tl_sv_repr(s, v, true, range, out);
    bool is_number = tl_sv_is_number(v), is_plain = is_number || v->kind == TL_SV_STR;
+   if (v->member_of && tl_in_host(s))
+      return refuse_spec(s, spec, range);
    if (!read_spec(spec, &p) || (is_plain || tl_in_host(s) ? !suits(v, &p) : p.sign || p.alt))
       return refuse_spec(s, spec, range);
    if (is_number) {
@@ -335,7 +337,9 @@ percent_item(TlSema *s, TlText spec, const TlSv *v, TlRange range, TlSb *sb)
    }
    char *copy = tl_arena_strndup(s->arena, spec.data, spec.len);
    copy[spec.len - 1] = type == 'i' ? 'd' : type;
-   return tl_format_value(s, v, (TlText){copy, spec.len}, range, sb);
+   TlSv number = *v;
+   number.member_of = 0;
+   return tl_format_value(s, &number, (TlText){copy, spec.len}, range, sb);
 }
 
 TlSv

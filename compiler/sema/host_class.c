@@ -54,6 +54,15 @@ method_kind(const TlAstFunction *f)
    return kind;
 }
 
+static bool
+is_abstract(const TlAstFunction *f)
+{
+   for (size_t i = 0; i < f->decorators.len; i++)
+      if (tl_starts_with(tl_decorator_name(f->decorators.data[i]), "abstract"))
+         return true;
+   return false;
+}
+
 /* One statement of a class's body.  What is not followed loses the names that it binds. */
 static void
 class_stmt(TlSema *s, const TlSvFunc *cls, TlFrame *f, TlNode *n)
@@ -62,6 +71,7 @@ class_stmt(TlSema *s, const TlSvFunc *cls, TlFrame *f, TlNode *n)
       TlSvFunc *fn = tl_func_value(s, cls->source, cls->closure, n);
       tl_define_function(s, f, fn);
       fn->method = method_kind(tl_ast_Function(n));
+      fn->is_abstract = is_abstract(tl_ast_Function(n));
       tl_frame_set(s, f, fn->name, (TlSv){.kind = TL_SV_FUNC, .func = fn}, n->range);
       return;
    }
@@ -430,6 +440,55 @@ make_tuple(TlSema *s, const TlClassInfo *info, const TlSv *values)
    return t;
 }
 
+/* ---- abstract classes ---- */
+/* A class whose bases or metaclass are of the module abc. */
+static bool
+is_of_abc(TlSema *s, const TlSvFunc *cls)
+{
+   const TlAstClass *c = tl_ast_Class(cls->node);
+   for (size_t i = 0; i < c->bases.len; i++) {
+      const TlNode *n = c->bases.data[i];
+      if (n->kind == TL_AST_KEYWORD && tl_ends_with(tl_node_text(s, n), "ABCMeta"))
+         return true;
+   }
+   return tl_has_base(s, c, "ABC") || tl_has_base(s, c, "Protocol");
+}
+
+/* The name of a method that is left abstract, or NULL. */
+static const char *
+abstract_method(TlSema *s, const TlSvFunc *cls)
+{
+   const TlClassInfo *info = tl_class_info(s, cls);
+   bool is_abc = is_of_abc(s, cls);
+   for (size_t i = 0; info && i < info->order.len; i++)
+      is_abc |= is_of_abc(s, info->order.data[i]);
+   for (size_t i = 0; info && is_abc && i <= info->order.len; i++) {
+      const TlFrame *f = class_frame(s, i ? info->order.data[i - 1] : cls);
+      for (size_t k = 0; k < f->vars.len; k++) {
+         TlSv v = f->vars.data[k].value;
+         if (v.kind == TL_SV_FUNC && v.func->is_abstract &&
+             tl_class_attr(s, cls, f->vars.data[k].name, &v) && v.kind == TL_SV_FUNC &&
+             v.func->is_abstract)
+            return f->vars.data[k].name;
+      }
+   }
+   return NULL;
+}
+
+/* False after an error: the class cannot be made an instance of. */
+static bool
+check_concrete(TlSema *s, const TlSvFunc *cls, TlRange range)
+{
+   const char *method = abstract_method(s, cls);
+   if (!method)
+      return true;
+   tl_report(s->diags, E0259, range, cls->name,
+             tl_arena_printf(s->arena, "its method '%s' is abstract", method));
+   if (!cls->info->is_cut)
+      tl_raise_as(s, "TypeError");
+   return false;
+}
+
 /* In Python annotations alone make no constructor; in a kernel they declare the fields. */
 static bool
 takes_no_arguments(TlSema *s, const TlSvFunc *cls)
@@ -446,6 +505,8 @@ tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, T
    if (tl_is_enum(s, &made))
       return tl_member_of_value(s, cls, args, range);
    TlSv maker;
+   if (!check_concrete(s, cls, range))
+      return tl_sv_poison();
    if (tl_class_attr(s, cls, "__new__", &maker)) {
       tl_report(s->diags, E0259, range, cls->name, "its __new__ may say what it makes");
       return tl_sv_poison();
@@ -540,22 +601,38 @@ is_transparent(TlSema *s, const TlNode *decorator)
    return tl_starts_with(text, "torch.") || tl_starts_with(text, "triton.");
 }
 
+TlSv *
+tl_eval_decorators(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlNodeList *d)
+{
+   TlSv *values = tl_new_array(s->arena, TlSv, d->len);
+   for (size_t i = 0; i < d->len && !fn->is_entry; i++) {
+      const TlDiag *error;
+      if (is_transparent(s, d->data[i]))
+         continue;
+      /* What is raised may be caught; else the name alone is lost. */
+      values[i] =
+         s->impl->tries ? tl_eval_expr(s, f, d->data[i]) : tl_quiet_value(s, f, d->data[i], &error);
+      if (values[i].kind == TL_SV_POISON && s->impl->tries)
+         return NULL;
+   }
+   return values;
+}
+
 TlSv
-tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *d)
+tl_apply_decorators(TlSema *s, TlSvFunc *fn, const TlNodeList *d, const TlSv *values)
 {
    TlSv v = {.kind = TL_SV_FUNC, .func = fn};
    for (size_t i = d->len; i-- > 0 && !fn->is_entry;) {
+      const TlSv *with = &values[i];
       if (is_transparent(s, d->data[i]))
          continue;
-      const TlDiag *error;
-      TlSv with = tl_quiet_value(s, f, d->data[i], &error);
-      bool is_known = with.kind == TL_SV_FUNC || with.kind == TL_SV_BUILTIN;
+      bool is_known = with->kind == TL_SV_FUNC || with->kind == TL_SV_BUILTIN;
       if (!is_known)
          return tl_sv_lost(s,
                            tl_arena_printf(s->arena, "'%s' (the decorator '%s' is not known)",
                                            fn->name, tl_node_text(s, d->data[i])),
                            d->data[i]->range);
-      v = tl_sema_call(s, &with, &v, 1, d->data[i]->range);
+      v = tl_sema_call(s, with, &v, 1, d->data[i]->range);
    }
    return v;
 }
@@ -563,17 +640,23 @@ tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *d)
 TlSv
 tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn)
 {
-   keep_defaults(s, f, fn);
-   if (fn->node->kind != TL_AST_FUNCTION)
+   if (fn->node->kind != TL_AST_FUNCTION) {
+      keep_defaults(s, f, fn);
       return tl_sv_none();
+   }
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   const TlSv *values = f->is_class ? NULL : tl_eval_decorators(s, f, fn, d);
+   keep_defaults(s, f, fn);
    if (!d->len)
       return (TlSv){.kind = TL_SV_FUNC, .func = fn};
    fn->decorated = tl_new(s->arena, TlMap);
    tl_map_init(fn->decorated, s->arena);
    for (size_t i = 0; i < d->len; i++)
-      keep_arguments(s, f, fn, d->data[i]);
-   return f->is_class ? tl_sv_none() : tl_apply_decorators(s, f, fn, d);
+      if (fn->is_entry || is_transparent(s, d->data[i]))
+         keep_arguments(s, f, fn, d->data[i]);
+   if (f->is_class)
+      return tl_sv_none();
+   return values ? tl_apply_decorators(s, fn, d, values) : tl_sv_poison();
 }
 
 /* ---- decorators ---- */

@@ -99,6 +99,24 @@ makes_members(TlSema *s, const TlSvFunc *cls)
    return false;
 }
 
+/* Members that are values have the operators and methods of these, unless the class has its own. */
+static bool
+changes_values(TlSema *s, const TlSvFunc *cls, const TlSv *value)
+{
+   static const char *const shown[] = {"__str__", "__repr__", "__format__"};
+   const TlFrame *f = cls->class_frame;
+   for (size_t i = 0; i < f->vars.len; i++) {
+      const char *name = f->vars.data[i].name;
+      TlSv method;
+      bool is_own = tl_starts_with(name, "__") || tl_host_method(s, value, name, &method);
+      for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
+         is_own &= strcmp(name, shown[k]) != 0;
+      if (is_own && f->vars.data[i].value.kind == TL_SV_FUNC)
+         return true;
+   }
+   return false;
+}
+
 /* The member that has this value already, or NULL. */
 static const TlSv *
 member_with(TlSema *s, const TlClassInfo *info, const TlSv *value)
@@ -117,8 +135,11 @@ member_with(TlSema *s, const TlClassInfo *info, const TlSv *value)
 static TlSv
 new_member(TlSema *s, const TlSvFunc *cls, const TlVar *v)
 {
-   if (cls->enum_kind == TL_ENUM_VALUES)
-      return v->value;
+   if (cls->enum_kind == TL_ENUM_VALUES) {
+      TlSv value = v->value;
+      value.member_of = cls->info->enum_number;
+      return value;
+   }
    TlSv m = tl_object_new(s, cls->name);
    m.fields->is_member = true;
    tl_object_set(s, &m, "__class__",
@@ -128,17 +149,34 @@ new_member(TlSema *s, const TlSvFunc *cls, const TlVar *v)
    return m;
 }
 
+static bool
+is_unique(const TlSvFunc *cls)
+{
+   const TlNodeList *d = &tl_ast_Class(cls->node)->decorators;
+   for (size_t i = 0; i < d->len; i++)
+      if (strcmp(tl_decorator_name(d->data[i]), "unique") == 0)
+         return true;
+   return false;
+}
+
 void
 tl_make_members(TlSema *s, TlSvFunc *cls)
 {
    assert(cls->info && cls->enum_kind != TL_ENUM_NONE);
    TlFrame *f = cls->class_frame;
    bool is_own = makes_members(s, cls);
+   bool is_flag = tl_has_base(s, tl_ast_Class(cls->node), "IntFlag");
+   bool is_known = !is_flag && s->impl->num_enums < TL_SOME_ENUM - 1;
+   cls->info->enum_number = is_known ? ++s->impl->num_enums : TL_SOME_ENUM;
    for (size_t i = 0; i < f->vars.len && tl_step(s, cls->node->range); i++) {
       TlVar *v = &f->vars.data[i];
       if (v->state != TL_VAR_BOUND || v->value.kind == TL_SV_FUNC || !is_member_name(v->name))
          continue;
-      if (is_own || !tl_is_plain(&v->value)) { /* an alias of another one, for all that is known */
+      bool is_value = cls->enum_kind == TL_ENUM_VALUES;
+      if (is_own || !tl_is_plain(&v->value) ||
+          (is_value &&
+           changes_values(s, cls,
+                          &v->value))) { /* an alias of another one, for all that is known */
          v->value = tl_sv_lost(s, v->name, v->range);
          cls->info->lacks_members = true;
          continue;
@@ -146,6 +184,10 @@ tl_make_members(TlSema *s, TlSvFunc *cls)
       const TlSv *same = member_with(s, cls->info, &v->value);
       if (same) {
          v->value = *same;
+         if (is_unique(cls)) {
+            cls->info->fault = "two members of an enumeration under @unique have one value";
+            cls->info->exception = "ValueError";
+         }
          continue;
       }
       v->value = new_member(s, cls, v);

@@ -229,6 +229,27 @@ find_fields(TlSema *s, const TlSvFunc *cls, TlFrame *f, bool by_name)
    }
 }
 
+/* What Python's @dataclass refuses. */
+static void
+find_fault(TlClassInfo *info)
+{
+   const TlField *with_default = NULL;
+   for (size_t i = 0; i < info->fields.len && !info->fault; i++) {
+      const TlField *field = &info->fields.data[i];
+      const TlSv *v = &field->value;
+      bool is_list = (v->kind == TL_SV_TUPLE || v->kind == TL_SV_SET) && v->tuple->is_list;
+      if (field->has_default && !field->is_made && (is_list || v->kind == TL_SV_DICT)) {
+         info->fault = "a list, set or dict is the default of a field; write default_factory";
+         info->exception = "ValueError";
+      } else if (field->is_argument && !field->by_name && !field->has_default && with_default) {
+         info->fault = "a field without a default follows one that has a default";
+         info->exception = "TypeError";
+      }
+      if (field->is_argument && !field->by_name && field->has_default)
+         with_default = field;
+   }
+}
+
 /* What a class pattern's parts by position are. */
 static TlSv
 names_by_position(TlSema *s, const TlClassInfo *info)
@@ -275,6 +296,8 @@ tl_describe_class(TlSema *s, TlSvFunc *cls)
    if (data)
       inherit_fields(s, info);
    find_fields(s, cls, f, o.kw_only);
+   if (info->has_init && !info->is_unsure)
+      find_fault(info);
    if ((data && (o.match_args || info->is_unsure)) || info->is_tuple)
       set_match_args(s, cls, f);
 }

@@ -65,6 +65,8 @@ check_stands(TlSema *s, const TlSvIter *it, TlRange range)
 bool
 tl_iter_items(TlSema *s, TlSvIter *it, TlRange range, TlSv **items, size_t *len)
 {
+   if (!check_stands(s, it, range))
+      return false;
    if (it->list) {
       size_t have = it->list->len;
       *items = it->list->items + (it->at < have ? it->at : have);
@@ -72,8 +74,6 @@ tl_iter_items(TlSema *s, TlSvIter *it, TlRange range, TlSv **items, size_t *len)
       it->at = have > it->at ? have : it->at;
       return true;
    }
-   if (!check_stands(s, it, range))
-      return false;
    *items = it->items + it->at;
    *len = it->len - it->at;
    if (!it->is_view)
@@ -87,7 +87,7 @@ tl_iter_next(TlSema *s, TlSvIter *it, TlRange range, TlSv *out)
    assert(!it->is_view);
    *out = tl_sv_poison();
    size_t len = it->list ? it->list->len : it->len;
-   if (!it->list && !check_stands(s, it, range))
+   if (!check_stands(s, it, range))
       return false;
    if (it->at >= len) {
       it->list = NULL; /* an iterator that has ended stays so */
@@ -233,6 +233,18 @@ tl_is_pure_for(TlSema *s, uint64_t born, TlRange range)
 }
 
 /* ---- functions that make them ---- */
+/* One iterator is given twice: Python takes its items by turns. */
+static bool
+has_shared_iterator(const TlCall *c)
+{
+   for (unsigned i = 0; i < c->num_rest; i++)
+      for (unsigned k = i + 1; c->rest[i].kind == TL_SV_ITER && k < c->num_rest; k++)
+         if (c->rest[k].kind == TL_SV_ITER && c->rest[k].iter == c->rest[i].iter &&
+             !c->rest[i].iter->is_view)
+            return true;
+   return false;
+}
+
 HOST_FN(enumerate)
 {
    TlSv *items;
@@ -258,6 +270,8 @@ HOST_FN(zip)
 {
    TlSv **columns = tl_new_array(s->arena, TlSv *, c->num_rest);
    size_t shortest = 0, longest = 0;
+   if (has_shared_iterator(c))
+      return tl_host_bad(s, c, "it takes from one iterator by turns");
    for (unsigned i = 0; i < c->num_rest; i++) {
       size_t len;
       if (!items_of(s, c, &c->rest[i], &columns[i], &len))
@@ -300,6 +314,8 @@ HOST_FN(map)
 {
    TlSv **columns = tl_new_array(s->arena, TlSv *, c->num_rest + 1);
    size_t shortest = SIZE_MAX, len;
+   if (has_shared_iterator(c))
+      return tl_host_bad(s, c, "it takes from one iterator by turns");
    for (unsigned i = 0; i < c->num_rest; i++) {
       if (!items_of(s, c, &c->rest[i], &columns[i], &len))
          return tl_sv_poison();

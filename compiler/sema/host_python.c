@@ -317,15 +317,16 @@ HOST_FN(int)
    if (base != 0 && (base < 2 || base > 36))
       return tl_host_raises(s, c, "ValueError", "a base is 0 or 2 to 36");
    if (v.kind == TL_SV_STR)
-      return number_text(v.s, text, sizeof text)
-                ? int_of_text(s, c, text, (unsigned)base)
-                : tl_host_bad(s, c, "the text is no plain number");
+      return number_text(v.s, text, sizeof text) ? int_of_text(s, c, text, (unsigned)base)
+                                                 : tl_host_bad(s, c, "the text is no plain number");
    if (v.kind == TL_SV_FLOAT)
       return tl_host_whole(s, c, trunc(v.f));
    if (v.kind == TL_SV_BOOL)
       return tl_sv_int(v.b);
-   if (v.kind == TL_SV_INT)
+   if (v.kind == TL_SV_INT) {
+      v.member_of = 0;
       return v;
+   }
    return tl_is_plain(&v) ? tl_host_raises(s, c, "TypeError", "a number is needed")
                           : tl_host_bad(s, c, "a known number is needed");
 }
@@ -459,10 +460,21 @@ library_has(TlSema *s, const TlSv *self, const char *name, bool *has)
           tl_host_module_has(tl_arena_printf(s->arena, "%s.%s", self->module->name, name), has);
 }
 
+/* False after an error: the name of an attribute, argument 1. */
+static bool
+check_name(TlSema *s, const TlCall *c)
+{
+   bool is_name =
+      c->args[1].kind == TL_SV_STR && !memchr(c->args[1].s.data, '\0', c->args[1].s.len);
+   if (!is_name)
+      tl_host_bad(s, c, "the name must be a string");
+   return is_name;
+}
+
 HOST_FN(hasattr)
 {
-   if (c->args[1].kind != TL_SV_STR)
-      return tl_host_bad(s, c, "the name must be a string");
+   if (!check_name(s, c))
+      return tl_sv_poison();
    const TlSv *self = &c->args[0];
    bool has;
    if (library_has(s, self, c->args[1].s.data, &has))
@@ -478,8 +490,8 @@ HOST_FN(hasattr)
 
 HOST_FN(getattr)
 {
-   if (c->args[1].kind != TL_SV_STR)
-      return tl_host_bad(s, c, "the name must be a string");
+   if (!check_name(s, c))
+      return tl_sv_poison();
    if (c->args[0].kind == TL_SV_OPAQUE)
       return tl_host_bad(s, c, "the attributes of this value are not known");
    const char *name = attribute_name(s, c);

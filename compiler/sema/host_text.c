@@ -559,8 +559,8 @@ split_at(TlSema *s, TlText t, TlText sep, uint64_t left, Side side, Pieces *out)
 {
    const char *begin = t.data, *end = t.data + t.len;
    for (; left > 0; left--) {
-      const char *hit = side == FIRST ? tl_find_text(s, begin, end, sep)
-                                      : find_last(s, begin, end, sep);
+      const char *hit =
+         side == FIRST ? tl_find_text(s, begin, end, sep) : find_last(s, begin, end, sep);
       if (!hit)
          break;
       if (side == FIRST) {
@@ -665,8 +665,8 @@ partition(TlSema *s, const TlCall *c, Side side)
    const char *begin = t.data, *end = t.data + t.len;
    if (!sep.len)
       return tl_host_raises(s, c, "ValueError", "the separator is empty");
-   const char *hit = side == FIRST ? tl_find_text(s, begin, end, sep)
-                                   : find_last(s, begin, end, sep);
+   const char *hit =
+      side == FIRST ? tl_find_text(s, begin, end, sep) : find_last(s, begin, end, sep);
    Pieces out = {0};
    if (hit) {
       push_piece(s, &out, begin, hit);

@@ -70,7 +70,8 @@ tl_has_method(TlSema *s, const TlSv *v, const char *name)
                         strcmp(name, "__hash__") == 0;
    if (tl_class_attr(s, cls, name, &out))
       return true;
-   return tl_is_member(v) ? !is_plain_enum : tl_ast_Class(cls->node)->bases.len != 0;
+   const TlClassInfo *info = tl_class_info(s, cls);
+   return tl_is_member(v) ? !is_plain_enum : !info || info->is_cut;
 }
 
 bool
@@ -151,8 +152,14 @@ bool
 tl_host_is(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *same)
 {
    *same = false;
-   if (a->kind != b->kind)
+   bool is_flag = a->member_of == TL_SOME_ENUM || b->member_of == TL_SOME_ENUM;
+   bool is_same_enum = a->member_of == b->member_of || is_flag;
+   if (a->kind != b->kind || !is_same_enum || !a->member_of != !b->member_of)
       return true;
+   if (a->member_of && !is_flag) {
+      *same = tl_const_equal(s, a, b);
+      return true;
+   }
    switch (a->kind) {
    case TL_SV_TUPLE:
    case TL_SV_SET:
@@ -169,10 +176,16 @@ tl_host_is(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *same)
       return true;
    case TL_SV_INT:
       *same = tl_const_equal(s, a, b);
-      if (*same && (a->is_large || a->i < FIRST_SMALL || a->i > LAST_SMALL))
+      if (*same && (is_flag || a->is_large || a->i < FIRST_SMALL || a->i > LAST_SMALL))
          break;
       return true;
    case TL_SV_FLOAT:
+      if (a->f != a->f && b->f != b->f)
+         break;
+      *same = tl_const_equal(s, a, b);
+      if (*same)
+         break;
+      return true;
    case TL_SV_STR:
       *same = tl_const_equal(s, a, b);
       if (*same)

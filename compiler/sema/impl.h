@@ -117,6 +117,9 @@ typedef enum TlEnumKind {
 typedef struct TlClassInfo {
    TL_VEC(const TlSvFunc *) order; /* its bases, in the order they are asked */
    bool is_cut;                    /* what follows those is not known */
+   uint16_t enum_number;           /* of an enumeration: from 1 on, or TL_SOME_ENUM */
+   const char *fault;              /* why Python refuses the class, or NULL, .. */
+   const char *exception;          /* .. and what it raises */
    TL_VEC(TlField) fields;         /* declared, and those a dataclass inherits */
    bool is_own_data;               /* it is a dataclass itself */
    bool is_tuple;                  /* a NamedTuple */
@@ -138,6 +141,7 @@ struct TlSvFunc {
    bool is_entry;    /* may be launched: has a jit decorator, or any def of a .tile file */
    TlSv *self;       /* bound receiver, or NULL */
    TlMethodKind method;
+   bool is_abstract;     /* a method that a class which is instantiated must define anew */
    TlFrame *class_frame; /* Class: its attributes and methods */
    TlEnumKind enum_kind; /* Class, once its body began */
    TlClassInfo *info;    /* Class: NULL while its body runs */
@@ -274,6 +278,7 @@ typedef struct TlSemaImpl {
    TL_VEC(TlChange *) changed; /* while keep_changed, in order */
    unsigned keep_changed;
    unsigned num_kernels;
+   uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
    /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
@@ -432,6 +437,8 @@ const char *tl_sv_constant_text(TlSema *s, const TlSv *v);
 void tl_report_opaque(TlSema *s, const TlSv *v, TlRange range);
 
 /* ---- stmt.c, stmt_if.c, stmt_loop.c, stmt_match.c ---- */
+/* A context manager after whose block the program goes on where that has raised. */
+bool tl_may_end_errors(TlSema *s, TlFrame *f, const TlNode *manager);
 TlFlow tl_stmt_block(TlSema *s, TlFrame *f, const TlNodeList *stmts, size_t first,
                      const TlCont *up);
 TlFlow tl_stmt_rest(TlSema *s, TlFrame *f, const TlCont *rest);
@@ -563,7 +570,10 @@ bool tl_class_lets_assign(TlSema *s, const TlSv *self, const char *name, TlRange
 /* The values of a host function's defaults and of its decorators' arguments, at its definition. */
 TlSv tl_define_function(TlSema *s, TlFrame *f, TlSvFunc *fn);
 /* What decorators make of a host function or class. */
-TlSv tl_apply_decorators(TlSema *s, TlFrame *f, TlSvFunc *fn, const TlNodeList *decorators);
+TlSv tl_apply_decorators(TlSema *s, TlSvFunc *fn, const TlNodeList *d, const TlSv *values);
+/* The values of decorators, which Python works out before defaults and the body of a class; NULL
+ * after an error. */
+TlSv *tl_eval_decorators(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlNodeList *d);
 /* The value of an argument of a decorator, as it was where fn was defined. */
 TlSv tl_decorator_value(TlSema *s, const TlSvFunc *fn, const TlNode *n, const TlDiag **error);
 bool tl_host_builtin(TlSema *s, const char *name, TlSv *out); /* Python: enumerate, zip .. */

@@ -619,6 +619,10 @@ run_with(Run *r, const TlAstWith *n)
 {
    for (size_t i = 0; i < n->items.len; i++) {
       const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
+      if (tl_may_end_errors(r->s, r->frame, item->value)) {
+         run_simple(r, &n->node);
+         return;
+      }
       const TlDiag why = {.text = tl_node_text(r->s, item->value), .range = item->value->range};
       Attempt a;
       begin_attempt(r, &a);

@@ -23,6 +23,8 @@ typedef struct TlSema TlSema;
 typedef struct TlSv TlSv;
 
 /* ---- values ---- */
+enum { TL_SOME_ENUM = UINT16_MAX };
+
 typedef enum TlSvKind {
    TL_SV_POISON, /* an error was reported already */
    TL_SV_NONE,
@@ -132,6 +134,10 @@ struct TlSv {
    bool is_strong;
    TlDtype dtype;
    bool is_large; /* INT: the value is `(uint64_t)i`, above 2^63-1 */
+   /* INT, FLOAT, STR: of an IntEnum or the like, whose members are values here, the number of the
+    * enumeration; else 0.  Python shows a member otherwise, and each is one object.  TL_SOME_ENUM:
+    * of IntFlag, whose combinations are members too, or of one enumeration too many. */
+   uint16_t member_of;
    union {
       bool b;
       int64_t i;

@@ -183,11 +183,22 @@ exec_function(TlSema *s, TlFrame *f, const TlNode *n)
    fn->is_compiled |= !tl_is_host(f);
    TlSv v = {.kind = TL_SV_FUNC, .func = fn};
    if (n->kind == TL_AST_CLASS) {
+      const TlNodeList *d = &tl_ast_Class(n)->decorators;
+      const TlSv *decorators = tl_eval_decorators(s, f, fn, d);
+      if (!decorators)
+         return;
       tl_define_class(s, fn);
-      v = tl_apply_decorators(s, f, fn, &tl_ast_Class(n)->decorators);
+      if (fn->info->fault && tl_is_host(f)) {
+         tl_report(s->diags, E0259, n->range, fn->name, fn->info->fault);
+         tl_raise_as(s, fn->info->exception);
+         return;
+      }
+      v = tl_apply_decorators(s, fn, d, decorators);
    } else if (tl_is_host(f)) {
       v = tl_define_function(s, f, fn);
    }
+   if (v.kind == TL_SV_POISON && s->impl->tries)
+      return;
    tl_frame_set(s, f, fn->name, v, n->range);
 }
 
@@ -232,16 +243,35 @@ refuse_statement(TlSema *s, TlFrame *f, const TlNode *n)
    return TL_FLOW_NEXT;
 }
 
+bool
+tl_may_end_errors(TlSema *s, TlFrame *f, const TlNode *manager)
+{
+   static const char *const names[] = {"suppress", "raises", "ExitStack"};
+   const char *name = tl_decorator_name(manager), *dot;
+   bool is_call = manager->kind == TL_AST_CALL;
+   TlSv callee = is_call ? tl_quiet_value(s, f, tl_ast_Call(manager)->func, NULL) : tl_sv_none();
+   if (tl_is_host_module_value(&callee)) { /* under whatever name it was imported */
+      dot = strrchr(callee.module->name, '.');
+      name = dot ? dot + 1 : callee.module->name;
+   }
+   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+      if (strcmp(name, names[i]) == 0)
+         return true;
+   return false;
+}
+
 /* Of host code: what a manager of another package does is not known, and changes no value of the
  * program but by its arguments, which its call loses. */
 static TlFlow
 exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
 {
+   bool ends_errors = false;
    for (size_t i = 0; i < n->items.len; i++) {
       const TlAstWithItem *item = tl_ast_WithItem(n->items.data[i]);
       TlSv v = tl_eval_expr(s, f, item->value);
       if (v.kind == TL_SV_POISON)
          return TL_FLOW_NEXT;
+      ends_errors |= tl_may_end_errors(s, f, item->value);
       if (!tl_is_foreign(&v)) {
          tl_report(s->diags, E0259, item->value->range, "with",
                    "what this does at its begin and end is not followed");
@@ -251,7 +281,11 @@ exec_with(TlSema *s, TlFrame *f, const TlAstWith *n, const TlCont *rest)
          tl_assign(s, f, item->target,
                    tl_sv_lost(s, tl_node_text(s, item->value), item->value->range));
    }
-   return tl_stmt_block(s, f, &n->body, 0, rest);
+   unsigned errors = s->diags->num_errors;
+   TlFlow flow = tl_stmt_block(s, f, &n->body, 0, rest);
+   if (ends_errors && s->diags->num_errors != errors)
+      s->impl->raised.error = NULL; /* nobody outside can catch it, and what follows is run */
+   return flow;
 }
 
 /* A function under @triton.must_use_result, called for nothing: its decorator says why not. */

@@ -104,6 +104,9 @@ TlNode *tl_mk_param(TlParser *ps, TlRange r, TlAstOp kind, const TlToken *name, 
                     TlNode *default_value);
 TlNode *tl_mk_decorated(TlParser *ps, TlRange r, TlListP decorators, TlNode *definition);
 
+/* mangle.c; bases may be NULL */
+TlNode *tl_mk_class(TlParser *ps, TlRange r, const TlToken *name, TlListP bases, TlListP body);
+
 /* ---- match (build_match.c); NULL names are no tokens ---- */
 TlNode *tl_mk_match(TlParser *ps, TlRange r, TlNode *subject, TlListP cases);
 TlNode *tl_mk_case(TlParser *ps, TlRange r, TlNode *pattern, TlNode *guard, TlListP body);

@@ -330,10 +330,9 @@ definition:
   DEF NAME "(" params ")" opt_returns suite
                                         { $$ = tl_mk_function(ps, @$, $2, $4, $6, $7); }
 | CLASS NAME suite
-      { $$ = TL_MAKE(ps, @$, Class, .name = tl_mk_word(ps, $2), .body = tl_list($3)); }
+                                        { $$ = tl_mk_class(ps, @$, $2, NULL, $3); }
 | CLASS NAME "(" args ")" suite
-      { $$ = TL_MAKE(ps, @$, Class, .name = tl_mk_word(ps, $2), .bases = *$4,
-                                      .body = tl_list($6)); }
+                                        { $$ = tl_mk_class(ps, @$, $2, $4, $6); }
 ;
 decorators:
   "@" named NEWLINE                     { $$ = tl_mk_list1(ps, $2); }

@@ -7,7 +7,9 @@ CPython's.  Snippets of the folder must not be poison, unless their name begins 
 Where CPython raises, the evaluator must give poison."""
 
 import argparse
+import contextlib
 import glob
+import io
 import os
 import random
 import re
@@ -53,7 +55,7 @@ class Generator:
                 return what.lower() + str(self.r.randrange(2))
             return self.value(what, n + 1)
         text = re.sub(r"<([A-Za-z]|[^<> ]*\|[^<> ]*)>", one, template)
-        return text.replace("SHL", "<<").replace("SHR", ">>")
+        return text.replace("SHL", "<<").replace("SHR", ">>").replace("SPC", " ")
 
     def value(self, kind, n=0):
         simple, full = VALUES[kind]
@@ -161,7 +163,8 @@ VALUES = {
         "<min|max|sum>(<t>)", "(lambda x, y=<i>: x - y)(<i>)", "max(<l>, key=lambda x: -x % 7)",
         "sum(x * <I> for x in <l> if x > <i>)", "next(iter(<l>), <i>)", "round(<f>)",
         "(<I> := <i>)", "divmod(<i>, <i>)[<0|1>]", "sum(gen(3, <i>))", "partial(helper, <i>)(<i>)",
-        "len(<D>.items())", "int(<s>)", "max(<l>, default=<i>)", "<s>.find(<s>)", "<s>.count('a')",
+        "len(<D>.items())", "int(<s>)", "int(<s>, <16|0|36>)", "ord(<s>)", "len(<s>)", "<s>.rfind(<s>)",
+        "<s>.find(<s>, <i>)", "max(<l>, default=<i>)", "<s>.find(<s>)", "<s>.count('a')",
         "reduce(lambda x, y: x * 2 + y, <l>, <i>)"]),
     "f": (["0.5", "1.5", "-2.25", "1e10", "0.1", "<F>", "<F>"], [
         "(<f> <+|-|*|/|//|%> <f>)", "(<f> <+|-|*|/> <i>)", "abs(<f>)", "float(<i>)", "(<i> / <i>)",
@@ -173,12 +176,17 @@ VALUES = {
         "isinstance(<i0|f0|s0|l0|d0|t0|None|True|box>, <int|float|str|list|dict|set|bool|Box>)",
         "isinstance(<i0|l0|(1,)>, (int, tuple))", "(<t> <= <t>)", "(<D> == <D>)", "(<l> < <l>)",
         "any(x == <i> for x in <l>)", "<s>.startswith('a')", "(<s> in <s>)", "(<t> == <t>)"]),
-    "s": (["'a'", "'b'", "'key'", "'N'", "''", "'12'", "<S>", "<S>"], [
+    "s": (["'a'", "'b'", "'key'", "'N'", "''", "'12'", "'é日'", "'\\u200b😀'", "<S>", "<S>"], [
         "(<s> + <s>)", "str(<i>)", "f'{<I>}'", "f'{<I>:<d|4d|05d|x|+d>}'", "f'{<I>:>5}|{<I>:^6}'",
         "f'{<F>:<.2f|8.3f|.1e|g>}'", "<s>.upper()", "<s>.replace('a', 'bb')", "<s>[:<i>]",
         "<s>[::-1]", "'-'.join([str(x) for x in <l>])", "(<s> * 2)", "str(<l>)", "repr(<s>)",
         "'%d,%s' % (<i>, <s>)", "'{}|{:>3}'.format(<i>, <s>)", "str(<f>)", "str(<D>)",
-        "<s>.strip('a')", "f'{<S>!r:>6}'", "<s>.split('a')[0]", "<s>.removeprefix('k')"]),
+        "<s>.strip('a')", "f'{<S>!r:>6}'", "<s>.split('a')[0]", "<s>.removeprefix('k')",
+        "<s>[<i>]", "<s>[<i>:<i>]", "<s>[::<2|-2|-1>]", "<s>.center(<i> % 9, '<é|*>')",
+        "<s>.ljust(<n>)", "<s>.zfill(<3|6>)", "''.join(sorted(<s>))", "<s>.partition(<s>)[<0|1|2>]",
+        "<s>.replace(<s>, <s>, <n>)", "<s>.title()", "f'{<S>:<é^5|日^6|.1|05|5.1>}'", "ascii(<s>)",
+        "f'{<I>:<#06x|_|,|x=7|+#b|SPCd|#x|+6d>}'", "f'{<F>:<,.1f|SPC.2e|#g|%|+|012.3f>}'",
+        "<s>.rsplit(<s>, 1)[-1]", "'%<05d|+x|#o|e|SPCd>' % <i>", "max(<s>, <s>)", "'|'.join(<s>)"]),
     "l": (["<L>", "<L>", "[<n>, <n>]"], [
         "[<i>, <i>]", "(<l> + <l>)", "<l>[<i>:]", "<l>[:<i>]", "<l>[<i>:<i>]", "<l>[::<-1|2|-2>]",
         "sorted(<l>)", "sorted(<l>, reverse=True)", "sorted(<l>, key=lambda x: (x % 3, x))",
@@ -277,7 +285,8 @@ def run_python(text):
     signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, 1.0)  # of processor time
     try:
-        exec(compile(text, "snippet", "exec"), scope)
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(text, "snippet", "exec"), scope)
         return "value", repr(scope["result"])
     except (RecursionError, MemoryError):
         return "skip", ""
