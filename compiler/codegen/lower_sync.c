@@ -139,22 +139,26 @@ tl_emit_vote(TlCg *cg, const TlOp *op)
 
 /* ---- barriers ---- */
 void
-tl_emit_bar_sync(TlCg *cg, const TlOp *op)
-{
-   LLVMValueRef args[] = {tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_BARRIER)),
-                          tl_cg_i32(cg, cg->role_num_warps * 32)};
-   if (cg->role_num_warps == tl_total_warps(cg->func))
-      tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.all", cg->voidt, args, 1);
-   else
-      tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.count", cg->voidt, args, 2);
-}
-
-void
 tl_emit_bar_warp(TlCg *cg, const TlOp *op)
 {
    (void)op;
    LLVMValueRef all = tl_cg_i32(cg, -1);
    tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &all, 1);
+}
+
+/* One warp, all of a block or of a role, meets at no unit of the multiprocessor: the warp's own
+ * barrier orders the same memory. */
+void
+tl_emit_bar_sync(TlCg *cg, const TlOp *op)
+{
+   LLVMValueRef args[] = {tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_BARRIER)),
+                          tl_cg_i32(cg, cg->role_num_warps * 32)};
+   if (cg->role_num_warps == 1)
+      tl_emit_bar_warp(cg, op);
+   else if (cg->role_num_warps == tl_total_warps(cg->func))
+      tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.all", cg->voidt, args, 1);
+   else
+      tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.count", cg->voidt, args, 2);
 }
 
 /* ---- mbarriers ----
