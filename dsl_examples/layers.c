@@ -73,7 +73,9 @@ quantize(ExCase *c)
          most = fmax(most, fabs(x[i]));
       double scale = ex_want(c, "scale")[r] = (double)((float)most / (float)limit);
       for (size_t i = 0; i < cols; i++) {
-         double want = scale > 0 ? ex_round(q, (double)((float)x[i] / (float)scale)) : 0;
+         /* more than the limit where the scale is denormal and so has few bits */
+         double ratio = fmin(fmax((double)((float)x[i] / (float)scale), -limit), limit);
+         double want = scale > 0 ? ex_round(q, ratio) : 0;
          ex_want(c, "q")[r * cols + i] = want;
          ex_want(c, "y")[r * cols + i] = want * scale;
       }
@@ -116,7 +118,8 @@ static const ExRow rows[] = {
     .launches = {"quantize(x, q, scale, R, C) BLOCK=pow2(C)",
                  "quantize.dequantize(q, scale, y, R, C) BLOCK=pow2(C)"},
     .defaults = "SPREAD=4",
-    .cases = "T=fp16 Q=i8 R=1 C=17 SPREAD=0;"
+    .cases = "T=fp16 Q=i8 R=1 C=17 SPREAD=0; T=fp32 Q=i8 R=3 C=65 SPREAD=1e-43;"
+             "T=fp32 Q=fp8e4nv R=3 C=65 SPREAD=1e-43;"
              "T=fp16 Q=i8 R=3 C=65; T=bf16 Q=fp8e4nv R=4 C=1000; T=fp32 Q=fp8e5 R=2 C=33",
     .large = "T=bf16 Q=i8 R=51 C=4096",
     .timed = "T=bf16 Q=i8 R=4096 C=4096; T=bf16 Q=fp8e4nv R=4096 C=4096",
