@@ -366,8 +366,9 @@ static const ExRow rows[] = {
     .oracle = conv2d},
    {.name = "matvec",
     .arrays = "w: T[R*C], x: X[C], norm: T[C], y: inout Y[R]",
-    .launches = {"matvec(w, x, NORM, RESIDUAL, y, R, C, eps) ROWS=ROWS warps=W flops=2*R*C"},
-    .defaults = "X=fp32 Y=fp32 NORM=norm RESIDUAL=y eps=1e-5 ROWS=4 W=4",
+    .launches = {"matvec(w, x, NORM, RESIDUAL, y, R, C, eps) ROWS=ROWS BLOCK=BLOCK warps=W"
+                 " flops=2*R*C"},
+    .defaults = "X=fp32 Y=fp32 NORM=norm RESIDUAL=y eps=1e-5 ROWS=4 BLOCK=512 W=4",
     .cases = "T=fp16 R=65 C=1000; T=bf16 R=3 C=512 RESIDUAL=None;"
              "T=fp16 X=fp16 Y=fp16 R=33 C=31 NORM=None RESIDUAL=None ROWS=8;"
              "T=bf16 X=bf16 Y=bf16 R=17 C=513 NORM=None ROWS=1 W=1",
