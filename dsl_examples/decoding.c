@@ -49,7 +49,8 @@ random_lengths(ExCase *c)
    size_t batch = ex_size(c, "B"), most = ex_size(c, "N");
    for (size_t b = 0; b < batch; b++)
       ex_in(c, "lengths")[b] = 1 + floor(ex_uniform(ex_of(c)) * (double)most);
-   ex_in(c, "lengths")[batch - 1] = (double)most;
+   if (batch)
+      ex_in(c, "lengths")[batch - 1] = (double)most;
    if (batch > 2)
       ex_in(c, "lengths")[0] = 1;
 }

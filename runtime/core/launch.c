@@ -368,8 +368,8 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
       } else if (args[i].kind != TILEC_ARG_NONE) {
          bool buffer = args[i].kind == TILEC_ARG_BUFFER;
          host[i].kind = TILEC_ARG_POINTER;
-         host[i].as.ptr = (void *)(uintptr_t)s.u;
          host[i].bytes = buffer ? args[i].as.buffer->bytes - args[i].bytes : args[i].bytes;
+         host[i].as.ptr = host[i].bytes ? (void *)(uintptr_t)s.u : NULL; /* the end of a buffer */
          if (!buffer && !host[i].bytes && s.u)
             return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
                               "kernel '%s': the size behind pointer '%s' is "

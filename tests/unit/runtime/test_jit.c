@@ -250,6 +250,10 @@ host_executor_runs_the_program(void **state)
    assert_true(seen_args[2].as.f == 0.25);
    assert_int_equal(seen_args[3].dtype, TILEC_I32);
    assert_int_equal(seen_args[4].dtype, TILEC_U32);
+   TilecArg nothing = tilec_view(TILEC_FP16, b, 1024); /* known to be empty: no pointer */
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, nothing, 0, 0.25, INT64_C(9), 5u), TILEC_OK);
+   assert_null(seen_args[0].as.ptr);
+   assert_int_equal(seen_args[0].bytes, 0);
    run_answer = TILEC_FAULT;
    fault_text = "store out of bounds";
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, 9, 5u), TILEC_FAULT);
