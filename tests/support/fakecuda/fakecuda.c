@@ -175,8 +175,12 @@ enter(const char *symbol)
       r = state.fail_code;
       state.fail_symbol = NULL;
       state.failed = symbol;
+      state.failed_thread = pthread_self();
       if (is_sticky(r))
          state.sticky = r;
+   } else if (r && !pthread_equal(state.failed_thread, pthread_self()) &&
+              state.num_failed_beside < FAKE_MAX_BESIDE) {
+      state.failed_beside[state.num_failed_beside++] = symbol;
    }
    pthread_mutex_unlock(&lock);
    return r;

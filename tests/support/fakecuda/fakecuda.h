@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FAKE_MAX_PARAMS = 64, FAKE_MAX_LAUNCHES = 8, FAKE_MAX_DEVICES = 8 };
+enum { FAKE_MAX_PARAMS = 64, FAKE_MAX_LAUNCHES = 8, FAKE_MAX_DEVICES = 8, FAKE_MAX_BESIDE = 8 };
 
 typedef struct FakeLaunch {
    char function[64]; /* entry name */
@@ -33,13 +33,17 @@ typedef struct FakeState {
    int version; /* cuDriverGetVersion */
    int devices; /* cuDeviceGetCount */
    int sm_major, sm_minor;
-   int max_shared;          /* opt-in bytes */
-   const char *fail_symbol; /* this call fails … */
-   int fail_at;             /* … when it is made for the Nth time from now on (1 = next) */
-   int fail_code;           /* … with this CUresult */
-   int fail_call;           /* the Nth call from now on, whatever it is, answers it as well */
-   const char *failed;      /* the call that was made to fail */
-   int no_words;            /* cuGetErrorString fails */
+   int max_shared;              /* opt-in bytes */
+   const char *fail_symbol;     /* this call fails … */
+   int fail_at;                 /* … when it is made for the Nth time from now on (1 = next) */
+   int fail_code;               /* … with this CUresult */
+   int fail_call;               /* the Nth call from now on, whatever it is, answers it as well */
+   const char *failed;          /* the call that was made to fail */
+   unsigned long failed_thread; /* its thread (pthread_self) .. */
+   /* .. and calls of other threads that the sticky failure answered */
+   const char *failed_beside[FAKE_MAX_BESIDE];
+   int num_failed_beside;
+   int no_words; /* cuGetErrorString fails */
    FakeMemory memory;
    int pageable;      /* cuDeviceGetAttribute: the device reads any host memory */
    int sticky;        /* non-zero: every later call answers it (set by a sticky failure) */

@@ -410,16 +410,26 @@ says_one_of(const char *text, const char *alternatives)
    return false;
 }
 
+static const char *
+words_of(const char *symbol)
+{
+   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+      if (strcmp(words[i][0], symbol) == 0)
+         return words[i][1];
+   fail_msg("no words for %s: add them", symbol);
+   return "";
+}
+
+/* Where a worker and its caller were in the driver at once, a sticky error is told of by the one
+ * that is back first, in the words of its own call. */
 static void
 expect_words(const Life *l, const char *symbol, const char *when)
 {
-   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-      if (strcmp(words[i][0], symbol) == 0) {
-         if (!says_one_of(l->detail, words[i][1]))
-            fail_msg("%s: '%s' is not in '%s'", when, words[i][1], l->detail);
-         return;
-      }
-   fail_msg("no words for %s: add them", symbol);
+   bool says = says_one_of(l->detail, words_of(symbol));
+   for (int i = 0; !says && i < fake()->num_failed_beside; i++)
+      says = says_one_of(l->detail, words_of(fake()->failed_beside[i]));
+   if (!says)
+      fail_msg("%s: '%s' is not in '%s'", when, words_of(symbol), l->detail);
 }
 
 /* What one error must come to.  `in_free`: the call belonged to giving something back, at the end

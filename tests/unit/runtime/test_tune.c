@@ -344,30 +344,23 @@ first_launches_tune(void **state)
    stop();
 }
 
-/* A candidate that is given up, and for good or only for a while. */
-/* Half a limit is long beside what a loaded machine keeps a thread waiting: what ends later ends so
- * much behind one limit, and before the next. */
+/* A candidate that is given up, and for good or only for a while: what ends later does so when the
+ * tuner, for which the limit of its measurement has passed, waits for the context. */
 enum { WARPS_HANG = 2, LIMIT_MS = 1000 };
 static bool ends_later;
 
-static void *
-end_the_kernel(void *user)
+static void
+end_in_time(const char *symbol)
 {
-   (void)user;
-   usleep(LIMIT_MS * 1500);
-   fake()->hangs = 0;
-   return NULL;
+   if (ends_later && strcmp(symbol, "cuCtxSynchronize") == 0)
+      fake()->hangs = 0;
 }
 
 static float
 hang_on_launch(const FakeLaunch *l)
 {
-   pthread_t thread;
-   if (l->block[0] / 32 == WARPS_HANG && !fake()->hangs) {
+   if (l->block[0] / 32 == WARPS_HANG)
       fake()->hangs = 1;
-      if (ends_later && pthread_create(&thread, NULL, end_the_kernel, NULL) == 0)
-         pthread_detach(thread);
-   }
    return on_launch(l);
 }
 
@@ -406,6 +399,7 @@ a_candidate_may_hang(void **state)
       timeout_ms = 0;
       ends_later = later;
       fake()->on_launch = hang_on_launch;
+      fake()->on_call = end_in_time;
       assert_int_equal(tune(&o, &r), TILEC_TIMED_OUT);
       assert_says(rt, "the GPU has not finished within 1000 ms");
       assert_int_equal(tilec_runtime_loss(rt), later ? TILEC_NOT_LOST : TILEC_ABANDONED);
@@ -428,12 +422,10 @@ static int hang_after;
 static void
 hang_on_call(const char *symbol)
 {
-   pthread_t thread;
-   if (!hang_at || strcmp(symbol, hang_at) != 0 || --hang_after != 0)
-      return;
-   fake()->hangs = fake()->late_copies = 1;
-   if (ends_later && pthread_create(&thread, NULL, end_the_kernel, NULL) == 0)
-      pthread_detach(thread);
+   if (hang_at && strcmp(symbol, hang_at) == 0 && --hang_after == 0)
+      fake()->hangs = fake()->late_copies = 1;
+   else
+      end_in_time(symbol);
 }
 
 static void
