@@ -51,6 +51,16 @@ tl_utf8_next(const char *s, size_t n, uint32_t *c)
    return len ? len : 1;
 }
 
+bool
+tl_utf8_is_valid(const char *s, size_t n)
+{
+   unsigned len = 1;
+   uint32_t c;
+   for (size_t at = 0; at < n && len; at += len)
+      len = (unsigned char)s[at] < 0x80 ? 1 : tl_utf8_read(s + at, n - at, &c);
+   return len != 0;
+}
+
 size_t
 tl_utf8_count(const char *s, size_t n)
 {

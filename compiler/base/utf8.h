@@ -17,6 +17,7 @@ unsigned tl_utf8_write(uint32_t c, char out[4]);
  * it of arguments and variables of the environment. */
 unsigned tl_utf8_next(const char *s, size_t n, uint32_t *c);
 
+bool tl_utf8_is_valid(const char *s, size_t n);
 size_t tl_utf8_count(const char *s, size_t n); /* characters */
 bool tl_utf8_is_ascii(const char *s, size_t n);
 /* Bytes before the character of this number; n where there are fewer. */

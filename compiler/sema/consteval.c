@@ -437,6 +437,8 @@ true_div(TlSema *s, Wide a, Wide b, TlRange range)
       tl_report(s->diags, E0259, range, "/", "integers above 2^53 are not divided exactly");
       return tl_sv_poison();
    }
+   if (a == 0 && b)
+      return tl_sv_float(b < 0 ? -0.0 : 0.0);
    if (b && a % b == 0)
       return tl_sv_float((double)(a / b));
    return b ? tl_sv_float((double)a / (double)b) : div_by_zero(s, range);

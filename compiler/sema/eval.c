@@ -42,8 +42,11 @@ tl_is_host(const TlFrame *f)
 bool
 tl_step(TlSema *s, TlRange range)
 {
-   if (s->steps % 1024 == 0)
+   enum { STEPS_BETWEEN_LOOKS = 1024 }; /* at the clock; long operations are many steps at once */
+   if (s->steps < s->impl->looked_at || s->steps - s->impl->looked_at >= STEPS_BETWEEN_LOOKS) {
       tl_mem_check(tl_arena_mem(s->arena));
+      s->impl->looked_at = s->steps;
+   }
    if (++s->steps <= s->impl->max_steps)
       return true;
    const TlDiag *last = s->diags->last;

@@ -108,10 +108,12 @@ changes_values(TlSema *s, const TlSvFunc *cls, const TlSv *value)
    for (size_t i = 0; i < f->vars.len; i++) {
       const char *name = f->vars.data[i].name;
       TlSv method;
+      if (f->vars.data[i].value.kind != TL_SV_FUNC)
+         continue;
       bool is_own = tl_starts_with(name, "__") || tl_host_method(s, value, name, &method);
       for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
          is_own &= strcmp(name, shown[k]) != 0;
-      if (is_own && f->vars.data[i].value.kind == TL_SV_FUNC)
+      if (is_own)
          return true;
    }
    return false;

@@ -1,6 +1,7 @@
 /* Modules of Python's library and of packages, as far as kernels' files use them at compile time: a
  * little of math, os, itertools and functools, and what triton and torch say of the target. */
 #include "sema/builtin.h"
+#include "base/utf8.h"
 #include "sema/host.h"
 
 #include <assert.h>
@@ -415,6 +416,10 @@ tl_host_environment(TlSema *s, const TlSv *name, TlRange range, TlSv *out)
    }
    const char *text = tl_arena_strndup(s->arena, name->s.data, name->s.len);
    const char *value = o->environment ? o->environment(o->user, text) : NULL;
+   if (value && !tl_utf8_is_valid(value, strlen(value))) {
+      tl_report(s->diags, E0259, range, "os.environ", "its value is no text in UTF-8");
+      return false;
+   }
    if (value)
       *out = tl_make_str(s, value, strlen(value));
    return true;

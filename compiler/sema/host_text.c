@@ -5,6 +5,7 @@
 #include "sema/text.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 20 }; /* of a text that is made of others */
@@ -217,25 +218,43 @@ previous(const char *begin, const char *p)
    return p;
 }
 
+/* Characters in order, to be looked up. */
+typedef struct Set {
+   uint32_t *chars;
+   size_t len;
+} Set;
+
+static int
+by_value(const void *a, const void *b)
+{
+   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+   return x < y ? -1 : x > y;
+}
+
+static Set
+set_of(TlSema *s, TlText t)
+{
+   Set set = {.chars = tl_new_array(s->arena, uint32_t, t.len + 1)};
+   for (size_t at = 0; at < t.len;)
+      at += tl_utf8_next(t.data + at, t.len - at, &set.chars[set.len++]);
+   qsort(set.chars, set.len, sizeof set.chars[0], by_value);
+   s->steps += set.len / 64;
+   return set;
+}
+
 /* The character p..end is of the set, or (NULL) a blank. */
 static bool
-is_of(const char *p, const char *end, const TlText *set)
+is_of(const char *p, const char *end, const Set *set)
 {
-   if (!set)
-      return blank_at(p, end) == (size_t)(end - p);
    uint32_t c;
-   for (size_t at = 0, bytes; at < set->len; at += bytes) {
-      bytes = tl_utf8_next(set->data + at, set->len - at, &c);
-      if (bytes == (size_t)(end - p) && memcmp(set->data + at, p, bytes) == 0)
-         return true;
-   }
-   return false;
+   tl_utf8_next(p, (size_t)(end - p), &c);
+   return set ? bsearch(&c, set->chars, set->len, sizeof c, by_value) != NULL : tl_is_space(c);
 }
 
 enum { AT_LEFT = 1, AT_RIGHT = 2 };
 
 static TlText
-stripped(TlText t, const TlText *set, unsigned sides)
+stripped(TlText t, const Set *set, unsigned sides)
 {
    const char *p = t.data, *e = p + t.len;
    uint32_t c;
@@ -252,9 +271,9 @@ strip(TlSema *s, const TlCall *c, unsigned sides)
    bool has_set = c->args[1].kind != TL_SV_NONE;
    if (!text_args(s, c, has_set ? 2 : 1))
       return tl_sv_poison();
-   if (has_set)
-      s->steps += c->args[0].s.len / 64 * (c->args[1].s.len / 64);
-   TlText t = stripped(c->args[0].s, has_set ? &c->args[1].s : NULL, sides);
+   Set set = has_set ? set_of(s, c->args[1].s) : (Set){0};
+   s->steps += c->args[0].s.len / 64;
+   TlText t = stripped(c->args[0].s, has_set ? &set : NULL, sides);
    return tl_make_str(s, t.data, t.len);
 }
 

@@ -271,6 +271,7 @@ typedef struct TlSemaImpl {
    uint64_t pure_since;  /* what was made before this stamp must not be changed; 0 = all may be */
    TlMap *reads;         /* counts of changes that code read of since then, or NULL */
    uint64_t max_steps;   /* of the statement being evaluated */
+   uint64_t looked_at;   /* steps when the deadline was last looked at */
    uint64_t load_steps;  /* of files' statements so far */
    TlJournal *journal;   /* of globals that are bound, or NULL */
    bool environ_changed; /* by the program */

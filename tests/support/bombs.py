@@ -4,6 +4,7 @@ memory limit, with a result or with an error that names a place."""
 import os
 
 import bomb_run
+from bombs_host import HOST
 from bombs_texts import K, PY, TEXTS, kernel, value
 
 LIMIT_MS = 2000  # given to tilec
@@ -171,6 +172,7 @@ RUNS = {
 for run_name, (executor, run_text) in RUNS.items():
     BOMBS[run_name] = "tile", run_text
 BOMBS.update(TEXTS)
+BOMBS.update(HOST)
 
 
 def commands(tilec, folder, name):
