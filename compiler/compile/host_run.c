@@ -1,6 +1,7 @@
 /* Launches on the CPU executor and the GPU simulator: arguments of the public API to theirs, faults
  * back.  A program may run in many threads at once: everything made here lives in memory of its
  * own. */
+#include "base/c_locale.h"
 #include "compile/program.h"
 #include "exec/sim/sim.h"
 
@@ -329,12 +330,14 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChec
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;
+   TlCLocale locale = tl_c_locale_begin();
    if (!setjmp(h->oom)) {
       h->arena = tl_arena_new(&h->mem);
       tl_diags_init(&h->diags, h->arena, comp->sources);
       h->diags.warnings = comp->diags.warnings;
       status = run(h);
    }
+   tl_c_locale_end(&locale);
    tl_arena_free(h->arena);
    free(h);
    return status;

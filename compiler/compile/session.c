@@ -1,5 +1,6 @@
 /* The public compile API over TlCompilation.  A session keeps options only; every compilation has
  * memory of its own, which the program takes over. */
+#include "base/c_locale.h"
 #include "compile/program.h"
 #include "sema/sema.h"
 #include "tilec/version.h"
@@ -218,8 +219,11 @@ run(TilecSession *s, const TilecCompileOptions *options, size_t bytes, Work *wor
    p->allocator = s->options.allocator;
    TlCompileExtra extra = unit_extra(s);
    status = tl_compilation_init(&p->comp, &p->allocator, &extra);
+   TlCLocale locale = tl_c_locale_begin();
+   TilecStatus done = status == TILEC_OK ? work(p, &o, &extra) : status;
+   tl_c_locale_end(&locale);
    if (status == TILEC_OK)
-      status = finish(s, &p->comp, work(p, &o, &extra));
+      status = finish(s, &p->comp, done);
    if (status == TILEC_OK)
       *out = p;
    else

@@ -2,12 +2,12 @@
  * builds a node, so that skipped host code costs and reports nothing.  A malformed literal yields
  * an error and a harmless value. */
 #include "syntax/build.h"
+#include "base/c_locale.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "parser.h"
 
 #include <assert.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,14 +163,9 @@ tl_decode_float(const TlParser *ps, const TlToken *t)
    for (size_t i = 0; i < len; i++)
       if (ps->text[t->begin + i] != '_')
          buf[n++] = ps->text[t->begin + i];
-   /* The program around the compiler may have set a locale whose decimal point is a comma. */
-   locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-   locale_t old = c_locale ? uselocale(c_locale) : (locale_t)0;
+   TlCLocale locale = tl_c_locale_begin();
    double v = strtod(buf, NULL);
-   if (c_locale) {
-      uselocale(old);
-      freelocale(c_locale);
-   }
+   tl_c_locale_end(&locale);
    return v;
 }
 

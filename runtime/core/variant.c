@@ -1,6 +1,7 @@
 /* One entry of an image made ready: its launch parameters in order and its expressions parsed.
  * Invariant: after tl_variant_init nothing in it changes, so launches share it without locks. */
 #include "core/core.h"
+#include "core/number.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ init_param(TilecRuntime *rt, const TilecKernelInfo *k, const TilecArgInfo *info,
    if (info->value && !p->is_none) {
       char *end;
       p->has_int = tl_rule_int_of(info->value, &p->value);
-      p->fvalue = strtod(info->value, &end);
+      p->fvalue = tl_rt_read_double(info->value, &end);
       if (!p->has_int && (end == info->value || *end))
          return tl_rt_fail(rt, TILEC_BAD_IMAGE,
                            "kernel '%s': argument '%s' has the unreadable value %s", k->name,

@@ -3,6 +3,7 @@
 #include "jit/tune_impl.h"
 
 #include "core/lock.h"
+#include "core/number.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ tl_tune_value_text(const TilecArg *a, char *text, size_t bytes)
 {
    switch (tl_dtype_kind(a->dtype)) {
    case 'F':
-      snprintf(text, bytes, "%.17g", a->as.f);
+      tl_rt_write_double(text, bytes, a->as.f);
       break;
    case 'U':
       snprintf(text, bytes, "%llu", (unsigned long long)a->as.u);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -673,6 +674,36 @@ builds_and_bytes_have_names(void **state)
    assert_int_equal(strlen(cut), sizeof cut - 1);
 }
 
+/* The program around the compiler speaks a language whose decimal point is a comma. */
+static void
+numbers_are_read_in_any_locale(void **state)
+{
+   (void)state;
+   static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
+   static const char text[] = "V = 1.0 if f'{0.5}' == '0.5' and float('0.5') == 0.5 else 2.0\n"
+                              "@kernel\ndef k(x: *fp32):\n    store(x, V)\n";
+   const char *set = NULL;
+   for (size_t i = 0; !set && i < sizeof names / sizeof names[0]; i++)
+      set = setlocale(LC_ALL, names[i]);
+   if (!set || *localeconv()->decimal_point != ',') {
+      setlocale(LC_ALL, "C");
+      skip();
+   }
+   TilecSessionOptions so = {.struct_size = sizeof so, .on_diag = ignore_diag};
+   TilecCompileOptions o = {
+      .struct_size = sizeof o, .source = text, .source_bytes = TILEC_STRLEN, .arch = "sm_90a"};
+   TilecSession *s;
+   TilecProgram *p;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   assert_int_equal(tilec_compile(s, &o, &p), TILEC_OK);
+   const char *ptx = tilec_program_text(p, TILEC_STAGE_PTX, NULL);
+   assert_true(strstr(ptx, "0f3F800000") || strstr(ptx, "1065353216"));
+   assert_int_equal(*localeconv()->decimal_point, ',');
+   tilec_program_free(p);
+   tilec_session_free(s);
+   setlocale(LC_ALL, "C");
+}
+
 int
 test_api(void)
 {
@@ -693,6 +724,7 @@ test_api(void)
       cmocka_unit_test(decorators_switch_specialisation_off),
       cmocka_unit_test(imports_are_told),
       cmocka_unit_test(builds_and_bytes_have_names),
+      cmocka_unit_test(numbers_are_read_in_any_locale),
       cmocka_unit_test(allocation_fails_while_compiling),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
