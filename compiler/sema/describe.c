@@ -349,7 +349,8 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
    if (lost->is_undecided) {
       tl_report(s->diags, E0279, range, lost->name ? lost->name : "this value");
       tl_note(s->diags, N0205, lost->place, lost->why);
-      const char *value = lost->name ? tl_arena_printf(s->arena, ", or '%s=VALUE'", lost->name) : "";
+      const char *value =
+         lost->name ? tl_arena_printf(s->arena, ", or '%s=VALUE'", lost->name) : "";
       tl_help(s->diags, "say what holds: --assume '%s=True' or '..=False'%s", lost->why, value);
    } else if (lost->module) {
       report_missing(s, lost->module, lost->name, lost->place, range);
