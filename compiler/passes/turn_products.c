@@ -12,7 +12,8 @@
  * Done where both operands are loads, the left one with K together, and the sum is what the loop
  * carries or begins with a constant.  Refused: sums that the loop also reads, 16-bit elements,
  * which wgmma reads either way, bytes, which cannot be read across, fragments that registers have
- * no room for, and products that are not by wgmma before or after.  The left operand of the result lies along M, so it ends. */
+ * no room for, and products that are not by wgmma before or after.  The left operand of the result
+ * lies along M, so it ends. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
