@@ -545,6 +545,22 @@ run_match(Run *r, const TlAstMatch *n)
    run_sides(r, sides, (unsigned)n->cases.len + 1, undecided(s, n->subject, n->subject->range));
 }
 
+/* The functions of a statement that ran as one: they are listed as kernels, too. */
+static void
+list_functions(void *run, TlNode *n)
+{
+   const Run *r = run;
+   if (n->kind == TL_AST_CLASS)
+      return;
+   if (n->kind != TL_AST_FUNCTION) {
+      tl_ast_children(n, list_functions, run);
+      return;
+   }
+   const TlGlobal *g = tl_map_get(&r->source->globals, tl_ast_Function(n)->name);
+   if (g && g->value.kind == TL_SV_FUNC && g->value.func->node == n)
+      tl_vec_push(r->s->arena, &r->source->functions, g->value.func);
+}
+
 static void
 run_try(Run *r, const TlAstTry *n)
 {
@@ -556,6 +572,7 @@ run_try(Run *r, const TlAstTry *n)
    if (!error) {
       for (size_t i = 0; outer && i < mine.len; i++)
          tl_vec_push(s->arena, outer, mine.data[i]);
+      tl_ast_children(&n->node, list_functions, r);
       return;
    }
    undo(&mine);
@@ -579,14 +596,10 @@ run_try(Run *r, const TlAstTry *n)
 static void
 define(Run *r, const TlNode *n)
 {
-   TlSema *s = r->s;
    const TlDiag *error = try_stmt(r, n);
    if (error)
       lose_stmt(r, n, error);
-   /* listed as a kernel even where something around it is lost */
-   TlGlobal *g = tl_map_get(&r->source->globals, tl_ast_Function(n)->name);
-   if (g && g->value.kind == TL_SV_FUNC && g->value.func->node == n)
-      tl_vec_push(s->arena, &r->source->functions, g->value.func);
+   list_functions(r, (TlNode *)n); /* as a kernel even where something around it is lost */
 }
 
 /* Syntax that is not understood: every word of it may be bound or changed. */
