@@ -12,6 +12,8 @@
 #define TL_HOST_METHOD(receiver, name, signature, function, flags) TlBuiltinFn tl_host_##function;
 #include "sema/host.def"
 
+enum { TL_ITEMS_OF_STEP = 8, TL_MOVES_OF_STEP = 64 }; /* of a list that is gone through, moved */
+
 /* The call is not followed, for this reason: an error, and poison. */
 TlSv tl_host_bad(TlSema *s, const TlCall *c, const char *why);
 /* The call raises this exception of Python. */

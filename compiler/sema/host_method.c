@@ -33,6 +33,7 @@ HOST_FN(list_pop)
    if (at < 0 || at >= (int64_t)t->len)
       return tl_host_raises(s, c, "IndexError", "the index is out of range");
    TlSv v = t->items[at];
+   s->steps += (t->len - (size_t)at) / TL_MOVES_OF_STEP;
    memmove(t->items + at, t->items + at + 1, (t->len - (size_t)at - 1) * sizeof v);
    t->len--;
    return v;
@@ -47,6 +48,7 @@ HOST_FN(list_insert)
    at = at < 0 ? at + len : at;
    at = at < 0 ? 0 : at > len ? len : at;
    tl_list_push(s, t, c->args[2]);
+   s->steps += (uint64_t)(len - at) / TL_MOVES_OF_STEP;
    memmove(t->items + at + 1, t->items + at, (size_t)(len - at) * sizeof t->items[0]);
    t->items[at] = c->args[2];
    return tl_sv_none();
@@ -74,8 +76,8 @@ HOST_FN(list_clear)
 
 HOST_FN(list_reverse)
 {
-   (void)s;
    TlSvTuple *t = c->args[0].tuple;
+   s->steps += t->len / TL_MOVES_OF_STEP;
    for (size_t i = 0; i < t->len / 2; i++) {
       TlSv v = t->items[i];
       t->items[i] = t->items[t->len - 1 - i];
@@ -99,6 +101,7 @@ HOST_FN(seq_index)
 {
    const TlSvTuple *t = c->args[0].tuple;
    unsigned errors = s->diags->num_errors;
+   s->steps += t->len / TL_ITEMS_OF_STEP;
    for (size_t i = 0; i < t->len && s->diags->num_errors == errors; i++)
       if (tl_const_equal_item(s, &t->items[i], &c->args[1]))
          return tl_sv_int((int64_t)i);
@@ -111,6 +114,7 @@ HOST_FN(seq_count)
 {
    int64_t n = 0;
    unsigned errors = s->diags->num_errors;
+   s->steps += c->args[0].tuple->len / TL_ITEMS_OF_STEP;
    for (size_t i = 0; i < c->args[0].tuple->len; i++)
       n += tl_const_equal_item(s, &c->args[0].tuple->items[i], &c->args[1]);
    return s->diags->num_errors == errors ? tl_sv_int(n) : tl_sv_poison();
@@ -199,6 +203,7 @@ tl_host_dict_add(TlSema *s, const TlCall *c, const TlSv *dict, const TlSv *from)
    TlSv *items, *pair;
    size_t len, two;
    if (from->kind == TL_SV_DICT) {
+      s->steps += from->fields->len / TL_ITEMS_OF_STEP;
       for (size_t i = 0; i < from->fields->len; i++)
          tl_dict_set(s, dict, &from->fields->keys[i], from->fields->values[i]);
       return true;

@@ -93,6 +93,7 @@ any_all(TlSema *s, const TlCall *c, bool any)
    bool truth;
    if (!tl_iterate_any_order(s, &c->args[0], c->range, &items, &len))
       return tl_sv_poison();
+   s->steps += len / TL_ITEMS_OF_STEP;
    for (size_t i = 0; i < len; i++) {
       if (!tl_host_truth(s, &items[i], c->range, &truth))
          return tl_sv_poison();
@@ -122,6 +123,7 @@ HOST_FN(sum)
       return tl_sv_poison();
    if (total.kind == TL_SV_STR)
       return tl_host_bad(s, c, "strings are not summed");
+   s->steps += len / TL_ITEMS_OF_STEP;
    for (size_t i = 0; i < len && total.kind != TL_SV_POISON; i++) {
       bool in_order = len < 2 || items[i].kind == TL_SV_INT || items[i].kind == TL_SV_BOOL;
       if (c->args[0].kind == TL_SV_SET && !in_order)
@@ -206,6 +208,7 @@ extremum(TlSema *s, const TlCall *c, bool is_max)
                 ? c->args[DEFAULT]
                 : tl_host_raises(s, c, c->num_rest ? "ValueError" : "TypeError",
                                  "there is no item");
+   s->steps += len / TL_ITEMS_OF_STEP;
    for (size_t i = 0; i < len; i++) {
       TlSv key = has_key ? tl_sema_call(s, &c->args[KEY], &items[i], 1, c->range) : items[i];
       if (key.kind == TL_SV_POISON)

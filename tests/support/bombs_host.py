@@ -88,6 +88,9 @@ HOST = {
     "with_nested": value("import threading\n" + nested("with threading.Lock():", 60, ["x = 1"]) +
                          "V = 1\n"),
     "nan_lists": repeated("import math\nL = [math.nan] * 60000", "b = L == list(L)"),
+    "growing_max": value("L = [3, 1]\nfor x in L:\n    L.insert(1, x)\n"
+                         "    y = [v for v in (1, 2) if v > max(L)], sum(L), any(L[:1]), 5 in L\n"
+                         "V = 1\n"),
     "kernel_text": ("tile", "S: constexpr = '日' * 20000\n" +
                     kernel("for i in static_range(4096):\n    store(x + i, S[i] == 'x')")[1]),
     "kernel_where": long_kernel(LONG, "v = where(v > {i}, v - {i}, v * {i})", 4000, KEEP),
