@@ -227,6 +227,11 @@ tl_cmd_args_values(TlCmdArgs *all)
       const char *eq = strchr(text, '=');
       if (!eq)
          return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s'", text);
+      const char *comma = strchr(eq, ','), *more = comma ? comma + 1 + strspn(comma + 1, " ") : "";
+      size_t name = strcspn(more, "=,:[]@");
+      if (name && more[name] == '=' && eq[1] != '@')
+         return tl_cmd_misuse("--arg takes one NAME=VALUE; write --arg %.*s --arg %s",
+                              (int)(comma - text), text, more);
       TlCmdArg *a = tl_cmd_arg_named(all, text, (size_t)(eq - text));
       int code = a ? take_value(all, a, eq + 1) : EXIT_PROGRAM;
       if (code != EXIT_OK)
@@ -296,8 +301,11 @@ tl_cmd_arg_text(TlArena *arena, const TlCmdArg *a)
    case TL_CLI_INT:
       return a->value.is_u64 ? tl_arena_printf(arena, "%llu", (unsigned long long)a->value.i)
                              : tl_arena_printf(arena, "%lld", (long long)a->value.i);
-   case TL_CLI_FLOAT:
-      return tl_arena_printf(arena, "%.17g", a->value.f);
+   case TL_CLI_FLOAT: {
+      const char *text = tl_arena_printf(arena, "%.17g", a->value.f);
+      bool is_whole = text[strspn(text, "-0123456789")] == '\0'; /* 64.0 is no integer */
+      return is_whole ? tl_arena_printf(arena, "%s.0", text) : text;
+   }
    case TL_CLI_BOOL:
       return a->value.i ? "True" : "False";
    default:

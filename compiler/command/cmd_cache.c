@@ -83,5 +83,6 @@ tl_cmd_cache(TlCommand *c)
          return EXIT_ENVIRONMENT;
       return stats.damaged ? EXIT_PROGRAM : EXIT_OK;
    }
-   return tl_cmd_misuse("'cache' takes one of stats, verify, clear");
+   return tl_cmd_misuse("'cache' takes one of stats, verify, clear%s%s", *word ? "; found " : "",
+                        word);
 }

@@ -2,11 +2,14 @@
 #include "command/command.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void
 tl_cmd_error(const char *format, ...)
@@ -58,15 +61,23 @@ tl_cmd_one_file(const TlCommand *c)
 {
    const char *name = c->cl.command_name;
    bool takes_arg = tl_option_rows[TL_OPT_ARG].commands & c->cl.command;
+   size_t at = 0;
+   for (const char *text; takes_arg && (text = tl_option_next(&c->cl, TL_OPT_ARG, &at));)
+      if (!strchr(text, '='))
+         return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s' (one word, no blanks around '=')",
+                              text);
    for (size_t i = 1; i < c->cl.operands.len; i++)
       if (strchr(c->cl.operands.data[i], '='))
          return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",
                               c->cl.operands.data[i], takes_arg ? "--arg" : "-D",
                               c->cl.operands.data[i]);
-   return c->cl.operands.len == 1 ? EXIT_OK
-                                  : tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were "
-                                                  "given",
-                                                  name, name, c->cl.operands.len);
+   if (c->cl.operands.len > 1)
+      return tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were given, the second is '%s' "
+                           "(a kernel is chosen by -k)",
+                           name, name, c->cl.operands.len, c->cl.operands.data[1]);
+   return c->cl.operands.len
+             ? EXIT_OK
+             : tl_cmd_misuse("'%s' takes one file: tilec %s FILE; 0 were given", name, name);
 }
 
 int
@@ -94,6 +105,49 @@ tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
    return true;
 }
 
+/* The operand that the error says could not be read, because there is no such file; else NULL. */
+static const char *
+missing_operand(const TlCommand *c, const char *error)
+{
+   for (size_t i = 0; i < c->cl.operands.len && *error; i++) {
+      const char *file = c->cl.operands.data[i];
+      if (access(file, F_OK) != 0 && errno == ENOENT && strstr(error, file))
+         return file;
+   }
+   return NULL;
+}
+
+static size_t
+folder_len(const char *path)
+{
+   const char *slash = strrchr(path, '/');
+   return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* The source beside the missing file whose name is most like its own. */
+static bool
+nearest_file(const char *path, char near[NAME_MAX + 1])
+{
+   char folder[PATH_MAX];
+   const char *name = path + folder_len(path);
+   unsigned best = 2 + (unsigned)strlen(name) / 4;
+   snprintf(folder, sizeof folder, "%.*s.", (int)folder_len(path), path);
+   *near = '\0';
+   DIR *dir = opendir(folder);
+   for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
+      if (!tl_ends_with(e->d_name, ".tile") && !tl_ends_with(e->d_name, ".py"))
+         continue;
+      unsigned d = tl_edit_distance(name, e->d_name, best);
+      if (d < best || (d == best && *near && strcmp(e->d_name, near) < 0)) {
+         best = d;
+         snprintf(near, NAME_MAX + 1, "%s", e->d_name);
+      }
+   }
+   if (dir)
+      closedir(dir);
+   return *near != '\0';
+}
+
 void
 tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
 {
@@ -115,7 +169,11 @@ tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
       if (hidden && !json)
          tl_cmd_error("%u more errors; --error-limit shows them", hidden);
    }
-   if (comp->error[0])
+   char near[NAME_MAX + 1];
+   const char *file = missing_operand(c, comp->error);
+   if (file && nearest_file(file, near))
+      tl_cmd_error("%s; did you mean '%.*s%s'?", comp->error, (int)folder_len(file), file, near);
+   else if (comp->error[0])
       tl_cmd_error("%s", comp->error);
 }
 

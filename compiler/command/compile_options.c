@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "sema/sema.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,10 @@ read_defines(TlCommand *c, TlOptionId id, const TilecDefine **out, size_t *count
       const char *eq = strchr(text, '=');
       if (!eq || eq == text)
          return tl_cmd_refuse("-D takes NAME=VALUE; found '%s'", text);
+      const char *comma = strchr(eq, ',');
+      if (comma && isalpha((unsigned char)comma[1]) && strchr(comma, '='))
+         return tl_cmd_refuse("-D takes one NAME=VALUE; write -D %.*s -D %s", (int)(comma - text),
+                              text, comma + 1);
       const char *name = tl_arena_strndup(c->arena, text, (size_t)(eq - text));
       tl_vec_push(c->arena, &defines, (TilecDefine){name, eq + 1});
    }

@@ -107,6 +107,18 @@ fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, con
 static const char *
 nearest_option(TlArena *arena, const char *name)
 {
+   static const char *const others[][2] = {
+      {"target", "arch"},     {"gpu", "arch"},           {"march", "arch"},
+      {"device", "on"},       {"backend", "on"},         {"executor", "on"},
+      {"set", "define"},      {"const", "define"},       {"constexpr", "define"},
+      {"types", "signature"}, {"outfile", "output"},     {"out-file", "output"},
+      {"function", "kernel"}, {"entry", "kernel"},       {"input", "arg"},
+      {"atol", "expect"},     {"rtol", "expect"},        {"tolerance", "expect"},
+      {"compare", "expect"},  {"show", "print"},         {"dump", "print-after"},
+      {"blocks", "grid"},     {"include-dir", "include"}};
+   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+      if (strcmp(name, others[i][0]) == 0)
+         return tl_arena_printf(arena, "did you mean '--%s'?", others[i][1]);
    size_t len = strlen(name);
    unsigned best = (unsigned)len / 6 + 2, parts = 0;
    const char *found = NULL, *whole = NULL;

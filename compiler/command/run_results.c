@@ -27,6 +27,9 @@ check_prints(TlRunResults *r)
    for (const char *text; (text = tl_option_next(&r->c->cl, TL_OPT_PRINT, &at));) {
       if (strchr(text, '='))
          return tl_cmd_misuse("--print takes the name of an array argument; found '%s'", text);
+      if (strchr(text, ','))
+         return tl_cmd_misuse("--print takes one name: give it once for each array; found '%s'",
+                              text);
       if (!named_array(r, "print", text))
          return EXIT_PROGRAM;
    }

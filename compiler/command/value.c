@@ -73,8 +73,10 @@ array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const ch
          return tl_not_taken(why, tl_arena_printf(arena, "'%s' lacks the ] behind its sizes", *p));
       if (end == s || !isdigit((unsigned char)*s) || errno || a->rank == 32 ||
           (*end != ',' && *end != ']'))
-         return tl_not_taken(why,
-                             tl_arena_printf(arena, "a dimension must be a number; found '%s'", s));
+         return tl_not_taken(why, tl_arena_printf(arena,
+                                                  "a dimension must be a number, with ',' before "
+                                                  "the next, as in %s:fp32[2,64]; found '%s'",
+                                                  how, s));
       a->shape[a->rank++] = v;
       s = *end == ',' ? end + 1 : end;
    }

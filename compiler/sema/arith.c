@@ -429,6 +429,9 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       tl_help(s->diags, "test for None with 'is None' before using the value");
    else if (op == TL_AST_OP_MATMUL)
       tl_help(s->diags, "use tl.dot(a, b)");
+   else if (op == TL_AST_OP_BITXOR && (is_float(a) || is_float(b)))
+      tl_help(s->diags, "'^' is the exclusive or of bits; a power is x * x, "
+                        "tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
    else if (op == TL_AST_OP_FLOORDIV)
       tl_help(s->diags, "'//' is for integers; for floats use tl.floor(a / b)");
    else if (is_float(a) || is_float(b))
@@ -466,6 +469,11 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       const TlType *fp32 = tl_type_scalar(s->types, TL_FP32);
       x = tl_sema_cast(s, x, fp32, range);
       y = tl_sema_cast(s, y, fp32, range);
+   }
+   bool is_sum = row.op == TL_OP_ADD || row.op == TL_OP_SUB;
+   if (is_sum && tl_type_elem(x->type)->dtype == TL_I1) {
+      tl_report(s->diags, W0255, range, tl_ast_op_text[op]);
+      tl_help(s->diags, "write a | b, or a & b; to count .to(tl.int32) comes first");
    }
    if (row.rule == ARITH)
       check_overflow(s, row.op, x, y);

@@ -272,17 +272,29 @@ is_bare_slice(const TlSv *index)
 }
 
 static void
-report_index(TlSema *s, const TlValue *v, const TlSv *index, TlRange range)
+report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRange range)
 {
    if (index->kind == TL_SV_SLICE) {
       tl_report(s->diags, E0296, range, tl_type_cstr(s->arena, v->type));
       tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
       return;
    }
-   tl_report(s->diags, E0295, range, tl_sv_text(s, index));
-   tl_blame(s, v, TL_WANT_OTHER);
-   if (tl_type_is_ptr_like(v->type))
-      tl_help(s->diags, "memory is read with tl.load(pointer + offset)");
+   tl_report(s->diags, E0295, range,
+             tl_type_is_ptr_like(v->type) ? "a pointer"
+             : tl_type_is_tile(v->type)   ? "a tile"
+                                          : "a number",
+             tl_sv_text(s, index));
+   /* Constants pick the items of tuples and of what a descriptor has; the run's values do not. */
+   tl_blame(s, v, tl_sv_is_runtime(index) ? TL_WANT_POINTER : TL_WANT_OTHER);
+   const char *text = tl_range_text(s, range), *open = strchr(text, '[');
+   if (tl_type_is_ptr_like(v->type) && open && num == 1)
+      tl_help(s->diags,
+              "memory is read with tl.load(%.*s + %.*s), written with tl.store(%.*s + %.*s, value)",
+              (int)(open - text), text, (int)strlen(open) - 2, open + 1, (int)(open - text), text,
+              (int)strlen(open) - 2, open + 1);
+   else if (tl_type_is_ptr_like(v->type))
+      tl_help(s->diags, "memory is read with tl.load(pointer + offset); of rows and columns the "
+                        "offset is row * stride + column");
    else if (index->kind == TL_SV_INT)
       tl_help(s->diags,
               "pick the element of %.60s with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)",
@@ -298,7 +310,7 @@ tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRa
       if (indices[i].kind == TL_SV_POISON)
          return tl_sv_poison();
       if (indices[i].kind != TL_SV_NONE && !is_bare_slice(&indices[i])) {
-         report_index(s, v, &indices[i], range);
+         report_index(s, v, &indices[i], num, range);
          return tl_sv_poison();
       }
    }

@@ -134,6 +134,7 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return tl_sema_value(s, v, tl_call_arg_range(call, i));
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
+   (void)tl_help_no_number(s, v);
    return NULL;
 }
 
@@ -163,13 +164,18 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    if (p->kind == TL_SV_NONE)
       tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
                         "'if pointer is not None'");
+   else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&
+            tl_value_is_ptr(call->args[i + 1].value))
+      tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");
    else if (p->kind == TL_SV_TUPLE && p->tuple->len == 1)
       tl_help(s->diags, "a comma makes a tuple, (x + offsets,): without it the parentheses hold "
                         "the pointer itself");
-   else if (p->kind == TL_SV_VALUE || tl_sv_is_number(p))
+   else if (tl_sv_is_number(p))
+      tl_help(s->diags, "an address is a pointer parameter plus offsets: x + offsets");
+   else if (p->kind == TL_SV_VALUE)
       tl_help(s->diags, "an address as a number becomes a pointer with "
                         ".to(tl.pointer_type(tl.float32))");
    return NULL;
@@ -189,8 +195,18 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
    if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
       tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
       tl_blame(s, m, TL_WANT_BOOL);
-      if (elem->kind == TL_TYPE_SCALAR)
+      bool is_offset = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) &&
+                       tl_type_is_tile(m->type) && !tl_type_is_tile(to);
+      if (is_offset)
+         tl_help(s->diags,
+                 "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
+                 "comparison, offsets < n",
+                 call->row->name);
+      else if (elem->kind == TL_TYPE_SCALAR)
          tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
+      else
+         tl_help(s->diags, "the mask is a comparison, such as offsets < n; of a mask in memory "
+                           "tl.load(pointer) != 0");
       return false;
    }
    if (!tl_type_is_tile(to) && tl_type_is_tile(m->type))
@@ -217,8 +233,15 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
       TlSv dtype;
+      bool is_bool = strcmp(what, "True or False") == 0;
       if (help && v->kind != TL_SV_STR)
          tl_help(s->diags, "%s", help);
+      else if (is_bool)
+         tl_help(s->diags, "write %s=True or %s=False", param, param);
+      else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_FLOAT)
+         tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
+      else if (strcmp(what, "a string") == 0 && !tl_help_no_number(s, v))
+         tl_help(s->diags, "write a word in quotes; `tilec doc %s` says which", call->row->name);
       else if (v->kind == TL_SV_STR && tl_dtype_constant(s, tl_text_cstr(s, v->s), &dtype))
          tl_help(s->diags, "write it without quotes: tl.%s", tl_text_cstr(s, v->s));
    }

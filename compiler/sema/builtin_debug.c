@@ -217,6 +217,20 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
    return tl_sv_none();
 }
 
+/* device_print("x = %d", x), device_print("x = {}", x) */
+static void
+report_format(TlSema *s, const TlCall *call, const char *prefix)
+{
+   const char *p = strchr(prefix, '%'), *open = strchr(prefix, '{');
+   size_t len = p ? 1 + strspn(p + 1, "0123456789.-+# l") : 0;
+   if (p && p[len] && strchr("diufgeExXsc", p[len]))
+      tl_report(s->diags, W0256, tl_call_arg_range(call, 0), call->row->name,
+                tl_arena_strndup(s->arena, p, len + 1));
+   else if (open && strchr(open, '}'))
+      tl_report(s->diags, W0256, tl_call_arg_range(call, 0), call->row->name,
+                tl_arena_strndup(s->arena, open, (size_t)(strchr(open, '}') - open) + 1));
+}
+
 TlSv
 tl_builtin_device_print(TlSema *s, const TlCall *call)
 {
@@ -229,6 +243,7 @@ tl_builtin_device_print(TlSema *s, const TlCall *call)
          return tl_sv_refuse(
             s, E0302, tl_call_arg_range(call, 0), "prefix", "device_print", "printable ASCII",
             tl_arena_printf(s->arena, "the byte 0x%02x", (unsigned char)prefix.data[i]));
+   report_format(s, call, tl_text_cstr(s, prefix));
    return print_values(s, call, tl_text_cstr(s, prefix), call->rest, call->num_rest, hex);
 }
 

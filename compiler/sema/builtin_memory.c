@@ -74,7 +74,7 @@ broadcast_with(TlSema *s, const TlCall *call, TlValue **ptr, TlValue **v, unsign
    if (tl_sema_broadcast(s, ptr, v, call->range))
       return true;
    tl_help(s->diags,
-           "'%s' has an element for each of the pointer's: make both from one index, or add "
+           "'%s' is one number, or has the shape of the pointer: make both from one index, or add "
            "dimensions: m[:, None]",
            tl_call_param(s, call, arg));
    return false;

@@ -45,6 +45,14 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
          tl_report(s->diags, E0302, call->range, names[i], call->row->name, "an integer",
                    tl_sv_text(s, v));
          tl_blame_sv(s, v, TL_WANT_INT);
+         const TlType *type = v->kind == TL_SV_VALUE ? v->value->type : NULL;
+         if (v->kind == TL_SV_FLOAT || (type && tl_dtype_is_float(tl_type_elem(type)->dtype)))
+            tl_help(s->diags, "'/' gives a fraction, '//' a whole number; .to(tl.int32) converts");
+         else if (type && tl_type_is_tile(type))
+            tl_help(s->diags, "a loop has one count for the whole tile: tl.max(x, 0) gives a "
+                              "number");
+         else
+            (void)tl_help_no_number(s, v);
          return tl_sv_poison();
       }
       if (i == 2 && tl_sv_const_int(v, &known) && known == 0)

@@ -127,16 +127,9 @@ find_keyword(const Binder *b, const char *name, unsigned *at)
 static bool
 report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
 {
-   TlSb names;
-   tl_sb_init(&names, s->arena);
-   for (size_t k = 0; k < b->params->len; k++) {
-      const char *name = tl_ast_Param(b->params->data[k])->name;
-      if (name)
-         tl_sb_printf(&names, "%s%s", names.len ? ", " : "", name);
-   }
    tl_report(s->diags, E0251, b->range, b->fn->name, p->name);
    tl_help(s->diags, "give it a value, by its place or by its name: %s(%s)", b->fn->name,
-           tl_sb_cstr(&names));
+           tl_parameter_names(s, b->params));
    tl_raise_as(s, "TypeError");
    tl_note(s->diags, N0200, p->node.range, "the parameter is declared here");
    return false;
@@ -170,6 +163,8 @@ check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
       tl_raise_as(s, "TypeError");
       if (near.best)
          tl_help(s->diags, "did you mean '%s'?", near.best);
+      else if (b->params->len)
+         tl_help(s->diags, "its parameters are %s", tl_parameter_names(s, b->params));
       return false;
    }
    return true;
@@ -234,7 +229,9 @@ may_call(TlSema *s, const TlSvFunc *fn, TlRange range)
          shown++;
       }
    tl_report(s->diags, E0255, range, fn->name, (unsigned)TL_MAX_CALLS, tl_sb_cstr(&cycle));
-   tl_help(s->diags, "functions are inlined: recursion must end at compile time");
+   tl_help(s->diags,
+           "functions are inlined, so that a test of constants must end the recursion; else "
+           "write a loop");
    return false;
 }
 

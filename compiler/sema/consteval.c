@@ -741,6 +741,8 @@ tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    }
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
+   if (!tl_help_no_number(s, a))
+      (void)tl_help_no_number(s, b);
    if (tl_is_plain(a) && tl_is_plain(b))
       tl_raise_as(s, "TypeError");
    return tl_sv_poison();

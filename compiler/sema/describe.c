@@ -290,11 +290,87 @@ help_missing(TlSema *s, const char *module, TlRange place)
            slash ? (int)(slash - path) : 1, slash ? path : ".", sb.len ? tl_sb_cstr(&sb) : "");
 }
 
+/* ---- no numbers ---- */
+bool
+tl_help_no_number(TlSema *s, const TlSv *v)
+{
+   switch (v->kind) {
+   case TL_SV_RANGE:
+      tl_help(s->diags, "range(..) is what 'for' counts through; a tile of indices is "
+                        "tl.arange(0, n)");
+      return true;
+   case TL_SV_BUILTIN:
+      tl_help(s->diags, "call it: %s", tl_call_form(s, v->builtin.row));
+      return true;
+   case TL_SV_FUNC:
+      if (v->func->node->kind != TL_AST_FUNCTION)
+         return false;
+      tl_help(s->diags, "call it: %s(%s)", v->func->name,
+              tl_parameter_names(s, &tl_ast_Function(v->func->node)->params));
+      return true;
+   case TL_SV_NONE:
+      tl_help(s->diags, "None is what functions without 'return' give, store(..) among them, and "
+                        "an argument that is left out: test that with 'is not None'");
+      return true;
+   default:
+      return false;
+   }
+}
+
+const char *
+tl_parameter_names(TlSema *s, const TlNodeList *params)
+{
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (size_t k = 0; k < params->len; k++) {
+      const char *name = tl_ast_Param(params->data[k])->name;
+      if (name)
+         tl_sb_printf(&names, "%s%s", names.len ? ", " : "", name);
+   }
+   return tl_sb_cstr(&names);
+}
+
+/* name(a, b) with the parameters that have no default. */
+const char *
+tl_call_form(TlSema *s, const TlBuiltin *row)
+{
+   TlSb form;
+   tl_sb_init(&form, s->arena);
+   tl_sb_printf(&form, "%s(", row->name);
+   bool is_first = true;
+   for (const char *p = row->signature; p && *p;) {
+      const char *end = tl_parameter_end(p);
+      size_t len = (size_t)(end - p);
+      p += strspn(p, " ");
+      len = (size_t)(end - p);
+      if (len && *p != '*' && !memchr(p, '=', len)) {
+         tl_sb_printf(&form, "%s%.*s", is_first ? "" : ", ", (int)len, p);
+         is_first = false;
+      }
+      p = *end ? end + 1 : end;
+   }
+   tl_sb_str(&form, ")");
+   return tl_sb_cstr(&form);
+}
+
+/* from triton import arange, load: the newest error is of a name before it. */
+static bool
+is_told_of_import(const TlSema *s, TlRange place)
+{
+   const TlDiag *d = s->diags->last;
+   return d && d->code == TL_DIAG_E0201 && d->range.file == place.file &&
+          d->range.end < place.begin &&
+          tl_source_line_col(s->sources, place.file, d->range.begin).line ==
+             tl_source_line_col(s->sources, place.file, place.begin).line;
+}
+
 /* An import that finds no file (name is NULL) or no name in it, where it stands; `use` needs it. */
 static void
 report_missing(TlSema *s, const char *module, const char *name, TlRange place, TlRange use)
 {
    const char *near = NULL;
+   if (name && is_told_of_import(s, place))
+      return;
    if (name) {
       tl_report(s->diags, E0201, place, module, name);
       bool is_tl = strncmp(module, "triton.language", 15) == 0;
@@ -304,12 +380,22 @@ report_missing(TlSema *s, const char *module, const char *name, TlRange place, T
          tl_help(s->diags, "write %s", other);
       else if (near)
          tl_help(s->diags, "did you mean '%s'?", near);
+      else if (strcmp(module, "triton") == 0 && tl_builtin_find(TL_NS_TL, name))
+         tl_help(s->diags, "it is a name of triton.language");
    } else {
       tl_report(s->diags, E0304, place, module);
       help_missing(s, module, place);
    }
    if (place.file != use.file || place.begin != use.begin)
       tl_note(s->diags, N0200, use, "it is needed here");
+}
+
+/* How the name of tl is written: a function with what it has to be given. */
+static const char *
+tl_form(TlSema *s, const char *name)
+{
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, name);
+   return row && row->signature ? tl_call_form(s, row) : name;
 }
 
 /* A part of a module of Python's, or of one that is nowhere to be found. */
@@ -323,7 +409,7 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
       tl_report(s->diags, E0208, range, name);
       const char *other = dot ? tl_name_instead(dot + 1) : NULL;
       if (dot && (tl_builtin_find(TL_NS_TL, dot + 1) || tl_dtype_constant(s, dot + 1, &dtype)))
-         tl_help(s->diags, "did you mean 'tl.%s'?", dot + 1);
+         tl_help(s->diags, "did you mean 'tl.%s'?", tl_form(s, dot + 1));
       else if (other)
          tl_help(s->diags, "write %s", other);
       return;

@@ -195,10 +195,14 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    const TlSv *none = a->kind == TL_SV_NONE ? a : b->kind == TL_SV_NONE ? b : NULL;
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
-   if (none)
+   if (op == TL_AST_OP_MOD && a->kind == TL_SV_STR)
+      tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
+   else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
    else if (a->kind == TL_SV_BLOCKPTR || b->kind == TL_SV_BLOCKPTR)
       tl_help(s->diags, "a block pointer moves by tl.advance(pointer, offsets)");
+   else if (!tl_help_no_number(s, a))
+      (void)tl_help_no_number(s, b);
    return tl_sv_poison();
 }
 
@@ -255,8 +259,12 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sv_bool(op == TL_AST_OP_NE);
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
-   if (is_equality)
+   if (membership && b->kind == TL_SV_TUPLE)
+      tl_help(s->diags, "compare with each of them: (x == 1) | (x == 2)");
+   else if (is_equality)
       tl_help(s->diags, "a parameter that takes text is declared ': tl.constexpr'");
+   else if (!tl_help_no_number(s, a))
+      (void)tl_help_no_number(s, b);
    return tl_sv_poison();
 }
 
@@ -485,7 +493,9 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    TlNearest n = {.name = name};
    bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&
                 (self->module->ns & TL_NS_TL);
-   const char *other = is_tl || self->kind == TL_SV_VALUE ? tl_other_name(s, name) : NULL;
+   const char *other = is_tl || self->kind == TL_SV_VALUE || self->kind == TL_SV_TYPE
+                          ? tl_other_name(s, name)
+                          : NULL;
    TlDtype dtype;
    if (is_tl && tl_dtype_from_text(name, strlen(name), &dtype)) {
       tl_help(s->diags, "write tl.%s", tl_dtype_info[dtype].triton_name);
@@ -495,18 +505,28 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
       tl_help(s->diags, "%s", other);
       return;
    }
+   const TlBuiltin *row = self->kind == TL_SV_VALUE ? tl_builtin_find(TL_NS_TL, name) : NULL;
+   if (row && row->signature) { /* v.clamp(..) */
+      tl_help(s->diags, "it is no method: write tl.%s", tl_call_form(s, row));
+      return;
+   }
    if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN) {
       const char *near = tl_suggest_builtin(s, self->module->ns, name);
       if (near)
          tl_nearest_try(&n, near);
+      if (strcmp(self->module->name, "triton") == 0)
+         tl_nearest_try(&n, "language");
    } else if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_SOURCE) {
       for (size_t i = 0; i < self->module->source->order.len; i++)
          tl_nearest_try(&n, self->module->source->order.data[i]->name);
    } else if (self->kind == TL_SV_OBJECT) {
       for (size_t i = 0; i < self->fields->len; i++)
          tl_nearest_try(&n, self->fields->names[i]);
-   } else if (self->kind == TL_SV_VALUE) {
-      const TlBuiltin *row;
+   } else if (self->kind == TL_SV_VALUE || self->kind == TL_SV_TYPE) {
+      static const char *const own[] = {"dtype",  "shape",      "type",  "T",
+                                        "scalar", "element_ty", "numel", "primitive_bitwidth"};
+      for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+         tl_nearest_try(&n, own[i]);
       for (unsigned i = 0; (row = tl_builtin_at(i)); i++)
          if (row->flags & TL_BUILTIN_METHOD)
             tl_nearest_try(&n, row->name);
@@ -571,8 +591,14 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    int64_t at = i < 0 ? i + (int64_t)len : i;
    if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large)) {
       tl_report(s->diags, E0219, range, (long long)i, len);
-      if (len == 0 && !tl_in_host(s))
-         tl_help(s->diags, "scalars and pointers have no dimensions: pass sizes as arguments");
+      const char *text = tl_range_text(s, range);
+      if (len == 0 && !tl_in_host(s) && strstr(text, ".shape"))
+         tl_help(s->diags,
+                 "%.60s: scalars and pointers have no shape, only tiles have: pass sizes to the "
+                 "kernel as parameters",
+                 text);
+      else if (len == 0 && !tl_in_host(s))
+         tl_help(s->diags, "it has no items");
       tl_raise_as(s, "IndexError");
       return false;
    }
@@ -677,6 +703,8 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    }
    switch (self->kind) {
    case TL_SV_TUPLE:
+      if (self->tuple->change.is_refused)
+         return tl_sv_poison();
       if (whole.kind == TL_SV_SLICE)
          return slice_of(s, self, &whole, range);
       return index_of(s, &whole, self->tuple->len, range, &at) ? self->tuple->items[at]
@@ -704,6 +732,14 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    case TL_SV_FUNC: /* Generic[...] of host code, kernel[grid] */
       if (tl_is_enum(s, self))
          return tl_member_of_name(s, self->func, &whole, range);
+      if (!at_compile_time(s) && self->func->node->kind == TL_AST_FUNCTION) {
+         tl_report(s->diags, E0222, range, tl_sv_describe(s, self));
+         tl_help(s->diags,
+                 "a kernel is launched by the host; inside of a kernel it is called as a "
+                 "function: %s(..)",
+                 self->func->name);
+         return tl_sv_poison();
+      }
       return tl_sv_lost(s, tl_range_text(s, range), range);
    case TL_SV_OPAQUE:
    case TL_SV_MODULE:
@@ -717,8 +753,10 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    }
    if (self->kind == TL_SV_RANGE && tl_iterate(s, self, range, &items, &len))
       return index_of(s, &whole, len, range, &at) ? items[at] : tl_sv_poison();
-   if (self->kind != TL_SV_POISON && self->kind != TL_SV_RANGE)
+   if (self->kind != TL_SV_POISON && self->kind != TL_SV_RANGE) {
       tl_report(s->diags, E0222, range, tl_sv_describe(s, self));
+      tl_help_no_number(s, self);
+   }
    if (tl_is_plain(self))
       tl_raise_as(s, "TypeError");
    return tl_sv_poison();
@@ -1226,12 +1264,13 @@ tl_make_change(TlSema *s, const TlSv *v, TlRange range)
 bool
 tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
 {
-   const TlChange *change = tl_change_of(v);
+   TlChange *change = tl_change_of(v);
    if (change && change->region != s->impl->region && f && !tl_is_host(f)) {
+      change->is_refused = true;
       tl_report(s->diags, E0275, range, tl_sv_describe(s, v));
       tl_help(s->diags,
-              "tl.static_range unrolls the loop; a tile that the loop carries can be added "
-              "to or chosen from with tl.where");
+              "append and the like work while the kernel is compiled: tl.static_range unrolls the "
+              "loop; a tile that the loop carries can be added to or chosen from with tl.where");
       return false;
    }
    return tl_make_change(s, v, range);

@@ -456,7 +456,8 @@ static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
-      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250; /* guesses */
+      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250 ||
+                            d->code == TL_DIAG_W0255; /* guesses */
       if (is_syntax(d))
          continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))
@@ -490,6 +491,8 @@ check_world(Checker *c, TlChecked *out)
          report_all(c, &trials[v], is_exact);
          if (trials[v].func)
             tl_sema_lint_func(c->s, trials[v].func);
+         if (trials[v].func && !c->kernel->is_helper && !tl_sema_has_effect(trials[v].func))
+            tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
          if (is_exact)
             out->func = trials[v].func;
          return;

@@ -773,8 +773,14 @@ suggest_option(TlSema *s, const char *names, const char *name)
    TlNearest near = {.name = name};
    for (const char *p = names + 1; *p; p += strcspn(p, " ") + 1)
       tl_nearest_try(&near, tl_arena_strndup(s->arena, p, strcspn(p, " ")));
+   TlSb all;
+   tl_sb_init(&all, s->arena);
+   for (const char *p = names + 1; *p; p += strcspn(p, " ") + 1)
+      tl_sb_printf(&all, "%s%.*s", all.len ? ", " : "", (int)strcspn(p, " "), p);
    if (near.best)
       tl_help(s->diags, "did you mean '%s'?", near.best);
+   else
+      tl_help(s->diags, "its options are %s", tl_sb_cstr(&all));
 }
 
 /* Config(.., maxnreg=64) and jit(maxnreg=64): Triton would limit the registers. */

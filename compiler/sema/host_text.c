@@ -809,6 +809,11 @@ put_field(TlSema *s, Fields *f, const char *p, const char *end, TlSb *sb)
    }
    if (!field_value(s, f, (TlText){p, (size_t)((mark ? mark : stop) - p)}, &v))
       return false;
+   if (tl_sv_is_runtime(&v)) {
+      tl_report(s->diags, E0301, f->call->range, "{..}", "format", tl_sv_describe(s, &v));
+      tl_help(s->diags, "print values of the run beside the text: tl.device_print(\"x\", x)");
+      return false;
+   }
    if (mark) {
       TlSb text;
       tl_sb_init(&text, s->arena);

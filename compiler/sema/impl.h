@@ -278,6 +278,7 @@ typedef struct TlSemaImpl {
    unsigned tries;       /* bodies of `try` around the statement */
    TL_VEC(TlChange *) changed; /* while keep_changed, in order */
    unsigned keep_changed;
+   TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
@@ -331,7 +332,9 @@ void tl_lose_values(TlSema *s, const TlSv *values, size_t len, const TlLost *los
 bool tl_assumed(TlSema *s, const char *text, TlSv *out);
 TlFrame *tl_module_frame(TlSema *s, TlSourceModule *source);
 const char *tl_node_text(TlSema *s, const TlNode *node); /* source text of a node */
+void tl_report_no_kernel(TlSema *s);                     /* launch_check.c */
 const char *tl_range_text(TlSema *s, TlRange r);
+const char *tl_parameter_names(TlSema *s, const TlNodeList *params); /* "a, b" */
 
 /* ---- host_scope.c ---- */
 /* Names that the statements bind, to TlScope. */

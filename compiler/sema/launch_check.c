@@ -47,8 +47,28 @@ report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name
    for (unsigned i = 0; i < k->num_params; i++)
       tl_nearest_try(&near, k->params[i].name);
    tl_report(s->diags, E0271, range, k->name, name);
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned i = 0; i < k->num_params; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", k->params[i].name);
    if (near.best)
       tl_help(s->diags, "did you mean '%s'?", near.best);
+   else if (k->num_params)
+      tl_help(s->diags, "its parameters are %s", tl_sb_cstr(&names));
+}
+
+/* kernel[lambda: ..]: the grid's function gets the constexpr values.  False after a report. */
+static bool
+check_grid(TlSema *s, const TlAstCall *call)
+{
+   const TlNodeList *grid =
+      call->func->kind == TL_AST_SUBSCRIPT ? &tl_ast_Subscript(call->func)->indices : NULL;
+   const TlNode *fn = grid && grid->len == 1 ? grid->data[0] : NULL;
+   if (!fn || fn->kind != TL_AST_LAMBDA || tl_ast_Lambda(fn)->params.len)
+      return true;
+   tl_report(s->diags, E0277, fn->range, "its function is called with the constexpr values");
+   tl_help(s->diags, "write lambda META: .., or the grid itself");
+   return false;
 }
 
 /* A keyword of a launch: false, after a report, where the kernel takes none of this name. */
@@ -69,6 +89,8 @@ static void
 check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
 {
    bool *given = tl_new_array(s->arena, bool, k->num_params + 1);
+   if (!check_grid(s, call))
+      return;
    for (size_t i = 0; i < call->args.len; i++) {
       const TlNode *a = call->args.data[i];
       if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !tl_ast_Keyword(a)->name))
@@ -228,6 +250,24 @@ check_heuristics(const Around *a, const TlSvFunc *fn)
 }
 
 /* ---- files ---- */
+/* @kernal: a bare name that nothing binds and that nearly is one of the language's. */
+static bool
+check_bare_decorator(TlSema *s, const TlSvFunc *fn, const TlNode *n)
+{
+   static const char *const names[] = {"kernel", "jit", "autotune", "heuristics"};
+   TlSv v;
+   if (n->kind != TL_AST_NAME)
+      return false;
+   TlNearest near = {.name = tl_ast_Name(n)->id};
+   for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+      tl_nearest_try(&near, names[k]);
+   if (!near.best || tl_lookup_quiet(s, tl_module_frame(s, fn->source), near.name, &v))
+      return false;
+   tl_report(s->diags, E0200, n->range, near.name);
+   tl_help(s->diags, "did you mean '@%s'?", near.best);
+   return true;
+}
+
 static void
 check_decorators(TlSema *s, const TlSvFunc *fn)
 {
@@ -239,6 +279,8 @@ check_decorators(TlSema *s, const TlSvFunc *fn)
       const char *dotted = tl_dotted_text(s, n);
       const char *name = dotted ? tl_skip_prefix(dotted, "triton.") : NULL;
       TlSv v;
+      if (check_bare_decorator(s, fn, n))
+         return;
       if (!name || strchr(name, '.'))
          continue;
       TlNearest near = {.name = name};
@@ -286,6 +328,60 @@ imports_triton(const TlSourceModule *main)
    return false;
 }
 
+/* The function that was to be a kernel: the first that speaks of tl, else the first. */
+static const TlNode *
+would_be_kernel(TlSema *s)
+{
+   const TlNodeList *body = &s->impl->main->ast->body;
+   const TlNode *first = NULL;
+   for (size_t i = 0; i < body->len; i++) {
+      const TlNode *n = body->data[i];
+      if (!n || n->kind != TL_AST_FUNCTION)
+         continue;
+      if (strstr(tl_range_text(s, n->range), "tl."))
+         return n;
+      first = first ? first : n;
+   }
+   return first;
+}
+
+/* `triton.jit` alone in the line above the function, without its '@'. */
+static const TlNode *
+decorator_without_at(const TlSourceModule *main, const TlNode *function)
+{
+   const TlNodeList *body = &main->ast->body;
+   for (size_t i = 0; i + 1 < body->len; i++) {
+      const TlNode *n = body->data[i];
+      if (n && body->data[i + 1] == function && n->kind == TL_AST_EXPR_STMT &&
+          tl_is_jit_decorator(tl_ast_ExprStmt(n)->value))
+         return n;
+   }
+   return NULL;
+}
+
+void
+tl_report_no_kernel(TlSema *s)
+{
+   const TlSourceModule *main = s->impl->main;
+   const TlNode *fn = would_be_kernel(s);
+   if (!fn) {
+      tl_report(s->diags, E0262, tl_range(main->file, 0, 0));
+      return;
+   }
+   const TlNode *plain = decorator_without_at(main, fn);
+   const TlNodeList *decorators = &tl_ast_Function(fn)->decorators;
+   const char *name = tl_ast_Function(fn)->name;
+   tl_report(s->diags, E0262, plain ? plain->range : tl_ast_name_range(s->sources, fn));
+   if (plain)
+      tl_help(s->diags, "a decorator begins with '@': @%s", tl_range_text(s, plain->range));
+   else if (decorators->len)
+      tl_help(s->diags, "'@%s' makes no kernel: write @triton.jit above 'def %s'",
+              tl_range_text(s, decorators->data[0]->range), name);
+   else
+      tl_help(s->diags, "write @triton.jit, or @kernel in a .tile file, in the line above 'def %s'",
+              name);
+}
+
 void
 tl_check_around(TlSema *s, bool has_kernels)
 {
@@ -311,8 +407,7 @@ tl_check_around(TlSema *s, bool has_kernels)
    }
    if (!main->is_tile && !imports_triton(main))
       return; /* host code */
-   TlRange start = tl_range(main->file, 0, 0);
-   tl_report(s->diags, E0262, start);
+   tl_report_no_kernel(s);
 }
 
 void

@@ -1,5 +1,6 @@
 /* What the text of compiled functions shows: see lint.h. */
 #include "sema/lint.h"
+#include "sema/bindings.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -233,12 +234,85 @@ check_chain(TlSema *s, const TlAstCompare *c)
    }
 }
 
+/* ---- loops that do not end ---- */
+typedef struct Ending {
+   const TlNode *test;
+   bool reads_name; /* one at least */
+   bool is_unclear; /* it calls something, or takes a part of a value */
+   bool can_end;    /* the body binds one of its names, or leaves */
+} Ending;
+
+static void
+read_test(void *user, TlNode *n)
+{
+   Ending *e = user;
+   e->reads_name |= n->kind == TL_AST_NAME;
+   e->is_unclear |= n->kind == TL_AST_CALL || n->kind == TL_AST_SUBSCRIPT ||
+                    n->kind == TL_AST_ATTRIBUTE || n->kind == TL_AST_WALRUS;
+   tl_ast_children(n, read_test, e);
+}
+
+static bool has_name(const TlNode *n, const char *name);
+
+typedef struct Wanted {
+   const char *name;
+   bool is_found;
+} Wanted;
+
+static void
+look_for_name(void *user, TlNode *n)
+{
+   Wanted *w = user;
+   w->is_found = w->is_found || has_name(n, w->name);
+}
+
+static bool
+has_name(const TlNode *n, const char *name)
+{
+   Wanted w = {name, n->kind == TL_AST_NAME && tl_ast_Name(n)->id == name};
+   tl_ast_children(n, look_for_name, &w);
+   return w.is_found;
+}
+
+static void
+read_binding(void *user, const TlBinding *b)
+{
+   Ending *e = user;
+   e->can_end |= has_name(e->test, b->name);
+}
+
+static void
+find_leaving(void *user, TlNode *n)
+{
+   Ending *e = user;
+   e->can_end |= leaves(n) != NULL && n->kind != TL_AST_CONTINUE;
+   tl_ast_children(n, find_leaving, e);
+}
+
+/* while j < n: whose body sets neither. */
+static void
+check_ending(TlSema *s, const TlAstWhile *loop)
+{
+   Ending e = {.test = loop->test};
+   read_test(&e, loop->test);
+   if (!e.reads_name || e.is_unclear)
+      return;
+   tl_each_binding(&loop->body, read_binding, &e);
+   for (size_t i = 0; i < loop->body.len; i++)
+      if (loop->body.data[i])
+         find_leaving(&e, loop->body.data[i]);
+   if (!e.can_end)
+      tl_report(s->diags, W0213, loop->test->range);
+}
+
 static void
 check_statement(void *user, TlNode *n)
 {
    TlSema *s = user;
    if (n->kind == TL_AST_COMPARE)
       check_chain(s, tl_ast_Compare(n));
+   if (n->kind == TL_AST_WHILE)
+      check_ending(s, tl_ast_While(n));
    if (n->kind == TL_AST_EXPR_STMT) {
       const TlNode *v = tl_ast_ExprStmt(n)->value;
       const char *what = idle_value(v);
@@ -266,6 +340,62 @@ check_statement(void *user, TlNode *n)
       if (blocks[i])
          check_reached(s, blocks[i]);
    tl_ast_children(n, check_statement, s);
+}
+
+/* ---- the file ---- */
+/* A function of the language that only a kernel can call. */
+static const TlBuiltin *
+kernel_builtin(TlSema *s, const TlNode *callee)
+{
+   TlSv v;
+   const TlBuiltin *row = NULL;
+   TlFrame *f = tl_module_frame(s, s->impl->main);
+   if (callee->kind == TL_AST_NAME && tl_lookup_quiet(s, f, tl_ast_Name(callee)->id, &v) &&
+       v.kind == TL_SV_BUILTIN)
+      row = v.builtin.row;
+   const TlNode *of = callee->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(callee)->value : NULL;
+   if (of && of->kind == TL_AST_NAME && tl_lookup_quiet(s, f, tl_ast_Name(of)->id, &v) &&
+       v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_BUILTIN &&
+       strcmp(v.module->name, "triton.language") == 0)
+      row = tl_builtin_find(TL_NS_TL, tl_ast_Attribute(callee)->name);
+   bool is_of_host =
+      !row || (row->flags & TL_BUILTIN_HOST) || (row->namespaces & (TL_NS_PYTHON | TL_NS_TRITON));
+   return is_of_host ? NULL : row;
+}
+
+/* store(..) that lost its indentation. */
+static void
+check_outside(TlSema *s, const TlNode *n)
+{
+   const TlNode *value = n->kind == TL_AST_EXPR_STMT ? tl_ast_ExprStmt(n)->value
+                         : n->kind == TL_AST_ASSIGN  ? tl_ast_Assign(n)->value
+                                                     : NULL;
+   const TlBuiltin *row =
+      value && value->kind == TL_AST_CALL ? kernel_builtin(s, tl_ast_Call(value)->func) : NULL;
+   if (row)
+      tl_report(s->diags, W0215, value->range, row->name);
+}
+
+/* Two kernels of one name, the first of which nothing can have used. */
+static void
+check_twice(const Lint *l, const TlNames *names, const TlNodeList *body, size_t at)
+{
+   const TlNode *n = body->data[at], *old = NULL;
+   const char *name = tl_ast_Function(n)->name;
+   for (size_t i = 0; i < at; i++)
+      if (body->data[i] && body->data[i]->kind == TL_AST_FUNCTION &&
+          tl_ast_Function(body->data[i])->name == name && tl_map_has(&l->functions, body->data[i]))
+         old = body->data[i];
+   for (size_t i = 0; old && i < names->mentions.len; i++) {
+      const TlMention *m = &names->mentions.data[i];
+      if (m->name == name && !m->is_write && m->range.begin > old->range.end &&
+          m->range.begin < n->range.begin)
+         return;
+   }
+   if (!old)
+      return;
+   tl_report(l->s->diags, W0214, tl_ast_name_range(l->s->sources, n), name);
+   tl_note(l->s->diags, N0200, tl_ast_name_range(l->s->sources, old), "the first is here");
 }
 
 /* ---- comments ---- */
@@ -325,10 +455,17 @@ tl_sema_lint(TlSema *s, const TlNames *names)
       check_symbol(&l, names->symbols.data[i]);
    for (size_t i = 0; i < body->len; i++) {
       const TlSvFunc *fn = body->data[i] ? tl_map_get(&l.functions, body->data[i]) : NULL;
+      if (body->data[i])
+         check_outside(s, body->data[i]);
       if (!fn || !fn->is_compiled)
          continue;
+      if (body->data[i]->kind == TL_AST_FUNCTION)
+         check_twice(&l, names, body, i);
       tl_check_decorators(s, fn);
       check_statement(s, body->data[i]);
    }
    check_comments(s);
+   /* Beside other messages it would most often be a second one for the same mistake. */
+   for (size_t i = 0; i < s->impl->idle.len && !s->diags->first; i++)
+      tl_report(s->diags, W0216, s->impl->idle.data[i]->name_range, s->impl->idle.data[i]->name);
 }

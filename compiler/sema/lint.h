@@ -8,6 +8,8 @@
 /* Of the compiled functions of the main file: names that nothing binds, on ways too that no
  * specialisation takes, and the groups of warnings.def that are about the text. */
 void tl_sema_lint(TlSema *s, const TlNames *names);
+/* Does it store anything, or print, or do nothing at all? */
+bool tl_sema_has_effect(const TlFunc *f);
 /* Of a kernel's typed code, before passes have changed it. */
 void tl_sema_lint_func(TlSema *s, const TlFunc *f);
 

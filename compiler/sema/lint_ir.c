@@ -104,6 +104,20 @@ check_offset(TlSema *s, TlAnalysis *a, const TlOp *op)
    tl_help(s->diags, "make one of the factors 64 bits wide: .to(tl.int64)");
 }
 
+/* ---- kernels without an effect ---- */
+bool
+tl_sema_has_effect(const TlFunc *f)
+{
+   const TlBlock *top = f->body->block;
+   bool reads = false;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      if (tl_has_trait(op, TL_TRAIT_WRITE))
+         return true;
+      reads |= tl_has_trait(op, TL_TRAIT_READ);
+   }
+   return !reads; /* one that does nothing at all is meant so */
+}
+
 void
 tl_sema_lint_func(TlSema *s, const TlFunc *f)
 {

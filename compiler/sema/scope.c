@@ -136,12 +136,15 @@ distance(const char *name, const char *candidate, unsigned limit)
 void
 tl_nearest_try(TlNearest *n, const char *candidate)
 {
-   unsigned len = (unsigned)strlen(n->name), limit = 1 + len / 4;
+   unsigned len = (unsigned)strlen(n->name), limit = 1 + (len > 4 ? len / 4 : 0);
    if (!n->best)
       n->distance = limit + 1;
    bool is_case = strcasecmp(n->name, candidate) == 0; /* N for n: as close as can be */
    unsigned d = is_case ? 0 : distance(n->name, candidate, limit);
    bool has_common = d < len || is_case; /* one letter is not like another */
+   bool is_short = len > 2 && strncmp(n->name, candidate, len) == 0; /* lang for language */
+   if (d > limit && is_short)
+      d = limit;
    if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
       n->distance = d;
       n->best = candidate;
@@ -176,10 +179,38 @@ tl_name_instead(const char *name)
    return NULL;
 }
 
+/* The functions of C and CUDA that are tl's by another name: expf, __expf, __fsqrt_rn; of types:
+ * __float2half, __half2float_rn.  What to write, or NULL. */
+static const char *
+c_function(TlSema *s, const char *name)
+{
+   const char *p = tl_skip_prefix(name, "__");
+   size_t len = p ? strcspn(p, "_") : 0;
+   if (p && memchr(p, '2', len) && p[len - 1] != '2')
+      return "x.to(dtype), as in x.to(tl.float16)";
+   char *bare = tl_arena_strndup(s->arena, p ? p : name, p ? len : strlen(name));
+   len = strlen(bare);
+   if (p && *bare == 'f' && tl_builtin_find(TL_NS_TL, bare + 1)) /* __fsqrt_rn */
+      bare++;
+   else if (len > 2 && bare[len - 1] == 'f')
+      bare[len - 1] = '\0';
+   else
+      return NULL;
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, bare);
+   if (row)
+      return tl_arena_printf(s->arena, "tl.%s", tl_call_form(s, row));
+   row = tl_builtin_find(TL_NS_LIBDEVICE, bare);
+   return row ? tl_arena_printf(s->arena, "libdevice.%s, of triton.language.extra",
+                                tl_call_form(s, row))
+              : NULL;
+}
+
 const char *
 tl_other_name(TlSema *s, const char *name)
 {
    const char *instead = tl_name_instead(name);
+   if (!instead)
+      instead = c_function(s, name);
    if (instead)
       return tl_arena_printf(s->arena, "write %s", instead);
    if (tl_builtin_find(TL_NS_LIBDEVICE, name))
@@ -374,6 +405,44 @@ tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out)
    return (is_host && tl_host_builtin(s, name, out)) || bare_builtin(s, source, name, out);
 }
 
+/* blockIdx.x * blockDim.x + threadIdx.x is one mistake: an error is of such a name before it in
+ * the line. */
+static bool
+is_of_last_slip(TlSema *s, TlRange range)
+{
+   for (const TlDiag *d = s->diags->first; d; d = d->next)
+      if (d->code == TL_DIAG_E0200 && d->range.file == range.file && d->range.begin < range.begin &&
+          tl_other_name(s, tl_range_text(s, d->range)) &&
+          tl_source_line_col(s->sources, range.file, d->range.begin).line ==
+             tl_source_line_col(s->sources, range.file, range.begin).line)
+         return true;
+   return false;
+}
+
+/* BLOCK_M */
+static bool
+is_constant_name(const char *name)
+{
+   size_t len = strlen(name);
+   return len > 1 && *name >= 'A' && *name <= 'Z' &&
+          strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
+}
+
+/* #define NAME .. */
+static bool
+is_defined_in_comment(TlSema *s, TlRange range, const char *name)
+{
+   const TlSource *src = tl_source(s->sources, range.file);
+   for (const char *p = src->text; (p = strstr(p, "#define")) != NULL;) {
+      p += strlen("#define");
+      p += strspn(p, " \t");
+      size_t len = strcspn(p, " \t\r\n(");
+      if (strlen(name) == len && strncmp(p, name, len) == 0)
+         return true;
+   }
+   return false;
+}
+
 TlSv
 tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
 {
@@ -390,10 +459,13 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_see(s, range, &out);
       return out;
    }
+   const char *other = tl_other_name(s, name);
+   if (other && is_of_last_slip(s, range))
+      return tl_sv_poison();
    tl_report(s->diags, E0200, range, name);
    if (tl_is_host(f))
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
-   const char *near = tl_suggest(s, f, name), *other = tl_other_name(s, name);
+   const char *near = tl_suggest(s, f, name);
    bool is_number = strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
    TlSv dtype;
    bool is_tl = source && !source->is_tile &&
@@ -411,5 +483,11 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_help(s->diags, "did you mean '%s'?", near);
    else if (strcmp(name, "tl") == 0)
       tl_help(s->diags, "add 'import triton.language as tl'");
+   else if (is_defined_in_comment(s, range, name))
+      tl_help(s->diags, "'#' begins a comment: write %s = VALUE at the top of the file", name);
+   else if (is_constant_name(name))
+      tl_help(s->diags,
+              "a size is a parameter, %s: tl.constexpr, or is assigned at the top of the file",
+              name);
    return tl_sv_poison();
 }

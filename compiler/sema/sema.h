@@ -66,6 +66,7 @@ typedef struct TlChange {
    uint64_t born;      /* stamp of its making */
    uint64_t version;   /* counts changes */
    const TlLost *lost; /* host code may have changed it unseen, or NULL */
+   bool is_refused;    /* a change was: what is in it is not what the program says */
 } TlChange;
 
 typedef struct TlSvTuple {
@@ -302,6 +303,10 @@ bool tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsig
                           TlRange range);
 /* A function of the embedded stdlib by module and name ("reduce", "softmax"); poison if missing. */
 TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name);
+/* The way out where a number or tile was wanted and v is neither; false: nothing is known. */
+bool tl_help_no_number(TlSema *s, const TlSv *v);
+/* name(a, b): the builtin with the parameters that have no default */
+const char *tl_call_form(TlSema *s, const TlBuiltin *row);
 const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */
 
 /* The error just reported would not be one if v were such a value (generic.h). */

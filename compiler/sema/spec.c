@@ -214,7 +214,20 @@ is_const_annotation(TlSema *s, const TlNode *a)
    return strcmp(dot ? dot + 1 : text, "const") == 0;
 }
 
-static const char type_help[] = "a type is fp32, i32, *fp16, *const fp16, i32:16 or constexpr";
+/* What the word of an annotation was meant to be; NULL: it is like none. */
+static const char *
+nearest_type(const char *word)
+{
+   TlNearest near = {.name = word};
+   for (unsigned d = 0; d < TL_DTYPE_COUNT; d++)
+      tl_nearest_try(&near, tl_dtype_info[d].text);
+   tl_nearest_try(&near, "constexpr");
+   return near.best;
+}
+
+static const char type_help[] =
+   "a number is fp32, i32 or another type of elements, an array a pointer to them, *fp32; the rest "
+   "is constexpr";
 
 static bool
 annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *out)
@@ -267,7 +280,11 @@ annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *o
    }
    if (!t && source->is_tile) {
       tl_report(s->diags, E0268, a->range, text);
-      tl_help(s->diags, "%s", type_help);
+      const char *near = nearest_type(text + (*text == '*'));
+      if (near)
+         tl_help(s->diags, "did you mean '%s%s'?", *text == '*' ? "*" : "", near);
+      else
+         tl_help(s->diags, "%s", type_help);
       return false;
    }
    out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
@@ -465,8 +482,7 @@ tl_choose_kernel(TlSema *s, const char *name)
    if (found == 1)
       return function_named(s, only->name);
    if (s->impl->num_kernels == 0) {
-      tl_report(s->diags, E0262, file_start(s));
-      tl_help(s->diags, "mark a function with @kernel or @triton.jit");
+      tl_report_no_kernel(s);
    } else {
       tl_report(s->diags, E0263, file_start(s), found ? found : s->impl->num_kernels);
       help_kernels(s);

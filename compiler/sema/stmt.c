@@ -78,7 +78,13 @@ exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
    if (tl_is_host(f) && v.kind == TL_SV_POISON)
       return;
-   if (tl_is_constexpr_annotation(n->annotation))
+   bool is_constexpr = tl_is_constexpr_annotation(n->annotation);
+   if (is_constexpr && v.kind == TL_SV_VALUE && !tl_is_host(f) && n->target->kind == TL_AST_NAME) {
+      tl_report(s->diags, W0217, n->node.range, tl_ast_Name(n->target)->id);
+      tl_help(s->diags, "leave the annotation out, or make what it is computed from tl.constexpr "
+                        "parameters");
+   }
+   if (is_constexpr)
       v = tl_weaken(s, v);
    else if (!tl_is_host(f))
       v = tl_strengthen(s, v);

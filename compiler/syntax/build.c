@@ -235,14 +235,21 @@ static void
 check_arguments(TlParser *ps, const TlNodeList *args)
 {
    const TlNode *named = NULL, *unpacked = NULL;
+   bool is_reported = false; /* the others follow the same keyword */
    for (size_t i = 0; i < args->len; i++) {
       const TlNode *a = args->data[i];
       if (a->kind != TL_AST_KEYWORD) {
-         bool is_star = a->kind == TL_AST_STARRED;
-         if (unpacked)
-            tl_report(ps->diags, E0134, a->range, "'**' unpacking");
-         else if (named && !is_star)
-            tl_report(ps->diags, E0134, a->range, "a keyword argument");
+         bool is_star = a->kind == TL_AST_STARRED, is_wrong = unpacked || (named && !is_star);
+         if (is_wrong && !is_reported) {
+            tl_report(ps->diags, E0134, a->range,
+                      unpacked ? "'**' unpacking" : "a keyword argument");
+            if (named && !unpacked)
+               tl_help(ps->diags,
+                       "write the arguments without keyword first; '%s=' gives an argument by its "
+                       "name, '%s ==' compares",
+                       tl_ast_Keyword(named)->name, tl_ast_Keyword(named)->name);
+         }
+         is_reported |= is_wrong;
          continue;
       }
       const char *name = tl_ast_Keyword(a)->name;

@@ -12,12 +12,13 @@ typedef struct TlParser {
    uint32_t file;
    const char *text; /* of the file */
    const TlToken *tokens;
-   size_t num_tokens; /* the last one is END */
-   size_t pos;        /* the next token to hand out */
-   int start;         /* TL_TOK_START_... to hand out first; 0 once done */
-   bool is_tile;      /* pointer and fact types are allowed */
-   bool in_error;     /* an error was reported in this logical line: stay quiet until its end */
-   TlRange too_high;  /* where the height limit was reported last: once for each statement */
+   size_t num_tokens;  /* the last one is END */
+   size_t pos;         /* the next token to hand out */
+   int start;          /* TL_TOK_START_... to hand out first; 0 once done */
+   bool is_tile;       /* pointer and fact types are allowed */
+   bool in_error;      /* an error was reported in this logical line: stay quiet until its end */
+   size_t quiet_until; /* the end of a block of another language, whose header was reported */
+   TlRange too_high;   /* where the height limit was reported last: once for each statement */
    unsigned fstring_depth;
    unsigned block_depth;                   /* INDENTs handed out without their DEDENT */
    bool is_match_line;                     /* the line being handed out begins with `match` */

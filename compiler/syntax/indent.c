@@ -57,6 +57,7 @@ typedef struct Indent {
    unsigned column;   /* tabs to multiples of 8 */
    unsigned column_1; /* tabs count as 1: both orders must agree */
    uint32_t token;    /* index of its INDENT; 0 = no token was made (unexpected indentation) */
+   bool is_wrong;     /* reported: that lines below it are further in is the same mistake */
 } Indent;
 
 typedef struct Lines {
@@ -452,7 +453,7 @@ missing_block(Lines *l, uint32_t at)
       e->note = "this line is to be indented further than the one that it belongs to";
       e->note_range = range_of(l, at, at + 1);
    }
-   e->help = "write 'pass' where nothing is to be done";
+   e->help = "indent the lines of its block; write 'pass' where nothing is to be done";
    return e;
 }
 
@@ -484,7 +485,9 @@ push_indent(Lines *l, unsigned column, unsigned column_1, uint32_t at)
       in.token = push(l, TL_TOK_INDENT, at, at, NULL);
       l->line_first = (uint32_t)l->out->len;
    } else if (!l->pending) {
-      l->pending = LEX_ERROR(l, E0117, range_of(l, at, at + 1), top->column, column);
+      in.is_wrong = true;
+      if (!top->is_wrong)
+         l->pending = LEX_ERROR(l, E0117, range_of(l, at, at + 1), top->column, column);
    }
    l->indents[l->num_indents++] = in;
 }
@@ -509,7 +512,8 @@ indent_line(Lines *l, unsigned column, unsigned column_1, uint32_t at)
       top = &l->indents[l->num_indents - 1];
       if (column != top->column && is_popped) {
          l->pending = LEX_ERROR(l, E0115, range_of(l, at, at + 1), column);
-         l->indents[l->num_indents++] = (Indent){column, column_1, 0};
+         l->indents[l->num_indents++] =
+            (Indent){.column = column, .column_1 = column_1, .is_wrong = true};
       } else if (column_1 != top->column_1) {
          l->pending = tab_error(l, at);
       }

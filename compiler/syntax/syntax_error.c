@@ -23,18 +23,25 @@ static const struct {
    {"foreach", "write 'for x in ...:'"},
    {"do", "write 'while test:'"},
    {"until", "write 'while not test:'"},
-   {"let", "a name is made by assigning to it"},
-   {"var", "a name is made by assigning to it"},
-   {"const", "a name is made by assigning to it"},
-   {"auto", "a name is made by assigning to it"},
-   {"int", "'int' declares nothing here: a name is made by assigning to it; a type follows the "
-           "name: 'x: i32 = 0'"},
-   {"float", "'float' declares nothing here: a name is made by assigning to it; a type follows the "
-             "name: 'x: fp32 = 0.0'"},
    {"print", "write print(...)"},
    {"exec", "'exec' is not part of the language"},
    {"using", "write 'import'"},
    {"type", "type aliases are not supported"},
+   {"goto", "there is no 'goto': loops are 'for' and 'while', and 'if' skips what follows it"},
+   {"struct", "there are no structures: give the parts names of their own, or write a tuple"},
+   {"typedef", "there are no type aliases: types are written out, as in 'x: fp32'"},
+};
+
+/* What C calls an element type, or a part of its name. */
+static const struct {
+   const char *c, *dtype;
+} c_types[] = {
+   {"int", "i32"},      {"float", "fp32"},    {"double", "fp64"},  {"half", "fp16"},
+   {"__half", "fp16"},  {"bool", "i1"},       {"char", "i8"},      {"short", "i16"},
+   {"long", "i64"},     {"size_t", "i64"},    {"unsigned", "u32"}, {"uint", "u32"},
+   {"int8_t", "i8"},    {"int16_t", "i16"},   {"int32_t", "i32"},  {"int64_t", "i64"},
+   {"uint8_t", "u8"},   {"uint16_t", "u16"},  {"uint32_t", "u32"}, {"uint64_t", "u64"},
+   {"float16", "fp16"}, {"bfloat16", "bf16"}, {"float32", "fp32"}, {"float64", "fp64"},
 };
 
 typedef struct Place {
@@ -226,6 +233,16 @@ operator_slip(const Place *p)
       return "write 'or'; for tiles combine conditions with '|'";
    if (found == TL_TOK_LT && before == TL_TOK_SHL && touches(p, 1))
       return tl_launch_help;
+   if (found == TL_TOK_ARROW && p->t[p->first].kind == TL_TOK_DEF)
+      return "the type of the result stands behind the parameters: def name(x) -> type:";
+   if (found == TL_TOK_COLON && (p->t[p->at + 1].kind == TL_TOK_COLON) &&
+       p->t[p->at].end == p->t[p->at + 1].begin)
+      return "there is no '::': a name of a module follows a '.', as in tl.maximum";
+   if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
+       p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
+      return "arguments are separated by ',', as in range(0, n)";
+   if (found == TL_TOK_AMP && p->expected[TL_TOK_INT])
+      return "there is no '&' for addresses: of a pointer x element i lies at x + i";
    if (found == TL_TOK_ARROW)
       return "attributes follow a '.', as in x.shape; pointers are read by tl.load(pointer)";
    if (found == TL_TOK_GT && before == TL_TOK_LT && touches(p, 1))
@@ -252,17 +269,42 @@ is_condition_word(int kind)
           kind == TL_TOK_ASSERT || kind == TL_TOK_RETURN;
 }
 
+/* In a decorator, or where its function is to follow. */
+static const char *
+decorator_slip(const Place *p)
+{
+   int found = kind_at(p, 0), first = p->t[p->first].kind;
+   if (first == TL_TOK_AT && (found == TL_TOK_DEF || found == TL_TOK_CLASS))
+      return "a decorator has a line of its own, above 'def'";
+   if (first == TL_TOK_AT && found == TL_TOK_ASSIGN && p->open != SIZE_MAX &&
+       p->t[p->open].kind == TL_TOK_LBRACKET)
+      return "a decorator's options stand in parentheses: @kernel(num_warps=4)";
+   if (p->at == p->first && found == TL_TOK_NAME && p->expected[TL_TOK_DEF] &&
+       !p->expected[TL_TOK_INT])
+      return "below a decorator stands its function, which begins with 'def': def name(x):";
+   return NULL;
+}
+
 static const char *
 statement_slip(const Place *p)
 {
    int found = kind_at(p, 0), before = kind_at(p, 1), first = p->t[p->first].kind;
-   if (found == TL_TOK_IF && before == TL_TOK_ELSE)
-      return "write 'elif'";
+   if (before == TL_TOK_ELSE && p->at == p->first + 1)
+      return found == TL_TOK_IF ? "write 'elif'"
+                                : "'else' takes no condition: write 'elif' for another one";
+   if (found == TL_TOK_ASSIGN && first == TL_TOK_FOR)
+      return "write 'for i in range(start, end):'";
+   if (found == TL_TOK_NAME && p->expected[TL_TOK_COLON] && is_condition_word(first) &&
+       first != TL_TOK_ASSERT && first != TL_TOK_RETURN)
+      return "the condition ends with ':', and its block stands below it, further in";
    if (found == TL_TOK_ASSIGN && p->at == p->first + 1 && before != TL_TOK_NAME &&
        !is_condition_word(first))
       return "a keyword of the language is no name: choose another name";
    if (found == TL_TOK_ASSIGN && (is_condition_word(first) || before != TL_TOK_NAME))
       return "'==' compares, '=' assigns";
+   if (found == TL_TOK_NAME && p->t[p->at + 1].kind == TL_TOK_ASSIGN && ends_operand(before) &&
+       p->open == SIZE_MAX && p->expected[TL_TOK_NEWLINE] && p->at > p->first + 2)
+      return "two statements stand in two lines, or have a ';' between them";
    if (found == TL_TOK_WALRUS)
       return p->open == SIZE_MAX ? "':=' needs parentheses; to assign in a statement write '='"
                                  : "put parentheses around the ':=' expression";
@@ -275,18 +317,180 @@ statement_slip(const Place *p)
       return "write 'for i in range(start, end):'";
    if (found == TL_TOK_SEMICOLON && p->open != SIZE_MAX)
       return "separate with ','";
-   bool is_own = tl_is_match(p->ps, p->first) || p->ps->is_match_block[p->ps->block_depth];
-   if (p->at > p->first && first == TL_TOK_NAME && !is_own)
-      for (size_t i = 0; i < sizeof foreign_word / sizeof foreign_word[0]; i++)
-         if (is_text(p, p->first, foreign_word[i].word))
-            return foreign_word[i].help;
+   const char *decorator = decorator_slip(p);
+   if (decorator)
+      return decorator;
    return NULL;
+}
+
+/* What is wrong in the block below comes of the header that was reported. */
+static void
+skip_block(TlParser *ps, const Place *p)
+{
+   size_t end = p->at;
+   while (p->t[end].kind != TL_TOK_NEWLINE && p->t[end].kind != TL_TOK_END)
+      end++;
+   if (p->t[end].kind == TL_TOK_NEWLINE && p->t[end + 1].kind == TL_TOK_INDENT)
+      ps->quiet_until = p->t[end + 1].match;
+}
+
+/* switch (n): its block is of that language as well, and not looked at. */
+static bool
+help_foreign_word(TlParser *ps, const Place *p)
+{
+   bool is_own = tl_is_match(ps, p->first) || ps->is_match_block[ps->block_depth];
+   if (p->at == p->first || p->t[p->first].kind != TL_TOK_NAME || is_own)
+      return false;
+   for (size_t i = 0; i < sizeof foreign_word / sizeof foreign_word[0]; i++) {
+      if (!is_text(p, p->first, foreign_word[i].word))
+         continue;
+      tl_help(ps->diags, "'%s' begins no statement like this one: %s", foreign_word[i].word,
+              foreign_word[i].help);
+      skip_block(ps, p);
+      return true;
+   }
+   return false;
+}
+
+static int
+text_len(const TlToken *t)
+{
+   return t->end - t->begin > 40 ? 40 : (int)(t->end - t->begin);
+}
+
+/* The dtype for the name of a type of C, else that name itself. */
+static const char *
+dtype_of(const Place *p, size_t i, char *buf, size_t size)
+{
+   for (size_t k = 0; k < sizeof c_types / sizeof c_types[0]; k++)
+      if (is_text(p, i, c_types[k].c))
+         return c_types[k].dtype;
+   snprintf(buf, size, "%.*s", text_len(&p->t[i]), p->ps->text + p->t[i].begin);
+   return buf;
+}
+
+/* retrun x: a keyword with two letters in the wrong order, or one wrong. */
+static bool
+help_misspelled_keyword(TlParser *ps, const Place *p)
+{
+   char word[16];
+   const TlToken *t = &p->t[p->first];
+   size_t len = t->end - t->begin;
+   if (t->kind != TL_TOK_NAME || p->at == p->first || len < 2 || len >= sizeof word)
+      return false;
+   memcpy(word, ps->text + t->begin, len);
+   word[len] = '\0';
+   unsigned best = len > 3 ? 3 : 2;
+   const char *near = NULL;
+   for (int k = TL_TOK_FALSE; k <= TL_TOK_YIELD; k++) {
+      unsigned d = tl_edit_distance(word, tl_token_kind_text(k), best);
+      if (d < best) {
+         best = d;
+         near = tl_token_kind_text(k);
+      }
+   }
+   if (near)
+      tl_help(ps->diags, "did you mean '%s'?", near);
+   return near != NULL;
+}
+
+/* The run of names and '*' around the error: `const float *x`, `unsigned int j`. */
+typedef struct Run {
+   size_t name;   /* the last name: what is declared */
+   size_t type;   /* the one before it */
+   bool has_star; /* between them, or an array's '[' behind */
+   bool is_names; /* two names at least */
+} Run;
+
+static Run
+run_from(const Place *p, size_t first)
+{
+   Run r = {.name = first, .type = first};
+   size_t i = first, names = 0;
+   for (; p->t[i].kind == TL_TOK_NAME || (p->t[i].kind == TL_TOK_STAR && i > first); i++) {
+      if (p->t[i].kind == TL_TOK_STAR) {
+         r.has_star = true;
+      } else {
+         r.type = r.name;
+         r.name = i;
+         names++;
+      }
+   }
+   r.has_star |= p->t[i].kind == TL_TOK_LBRACKET;
+   r.is_names = names >= 2;
+   return r;
+}
+
+/* def k(float *x, int n) */
+static bool
+help_c_parameter(TlParser *ps, const Place *p)
+{
+   char buf[48];
+   size_t first = p->at;
+   bool is_def = p->t[p->first].kind == TL_TOK_DEF && p->open != SIZE_MAX &&
+                 p->t[p->open].kind == TL_TOK_LPAREN;
+   while (is_def && first > p->open + 1 &&
+          (p->t[first - 1].kind == TL_TOK_NAME || p->t[first - 1].kind == TL_TOK_STAR))
+      first--;
+   if (!is_def || first == p->at || p->t[first].kind != TL_TOK_NAME)
+      return false;
+   Run r = run_from(p, first);
+   if (r.is_names)
+      tl_help(ps->diags, "a parameter's type stands behind its name: %.*s: %s%s",
+              text_len(&p->t[r.name]), ps->text + p->t[r.name].begin, r.has_star ? "*" : "",
+              dtype_of(p, r.type, buf, sizeof buf));
+   return r.is_names;
+}
+
+/* bool mask = .., unsigned int j, float acc[16], float twice(float a) {, let w = .. */
+static bool
+help_declaration(TlParser *ps, const Place *p)
+{
+   char buf[48];
+   for (size_t i = p->first; i <= p->at; i++)
+      if (p->t[i].kind != TL_TOK_NAME)
+         return false;
+   Run r = run_from(p, p->first);
+   if (!r.is_names || p->at == p->first)
+      return false;
+   const char *text = ps->text + p->t[r.name].begin, *words = ps->text + p->t[p->first].begin;
+   int after = p->t[r.name + 1].kind, len = text_len(&p->t[r.name]);
+   size_t bytes = p->t[r.name - 1].end - p->t[p->first].begin;
+   int num = bytes > 60 ? 60 : (int)bytes;
+   const char *type = dtype_of(p, r.type, buf, sizeof buf);
+   bool is_c_type = type != buf, ends = after == TL_TOK_NEWLINE || after == TL_TOK_SEMICOLON;
+   if (!is_c_type && after != TL_TOK_ASSIGN && after != TL_TOK_LBRACKET &&
+       help_misspelled_keyword(ps, p))
+      return true;
+   if (after == TL_TOK_LPAREN)
+      tl_help(ps->diags, "functions are defined with 'def': def %.*s(..):", len, text);
+   else if (after == TL_TOK_LBRACKET)
+      tl_help(ps->diags,
+              "'%.*s' declares nothing here: a tile is made by a function, as in %.*s = "
+              "zeros((16,), %s), and the compiler decides where it is kept",
+              num, words, len, text, is_c_type ? type : "fp32");
+   else if ((after == TL_TOK_ASSIGN || ends) && is_c_type)
+      tl_help(ps->diags,
+              "'%.*s' declares nothing here: a name is made by assigning to it, %.*s = ..; a type "
+              "follows the name: '%.*s: %s = %s'",
+              num, words, len, text, len, text, type,
+              strcmp(type, "i1") == 0 ? "False"
+              : strstr(type, "fp")    ? "0.0"
+                                      : "0");
+   else if (after == TL_TOK_ASSIGN || ends)
+      tl_help(ps->diags,
+              "'%.*s' declares nothing here: a name is made by assigning to it, %.*s = ..", num,
+              words, len, text);
+   else
+      return help_misspelled_keyword(ps, p);
+   return true;
 }
 
 /* (float) n, and x: float* */
 static bool
 help_c_type(TlParser *ps, const Place *p)
 {
+   char buf[48];
    const TlToken *t = &p->t[p->at];
    int found = t->kind, before = kind_at(p, 1);
    if (starts_operand(found) && before == TL_TOK_RPAREN && kind_at(p, 2) == TL_TOK_NAME &&
@@ -300,9 +504,9 @@ help_c_type(TlParser *ps, const Place *p)
    bool ends_type = found == TL_TOK_RPAREN || found == TL_TOK_COMMA || found == TL_TOK_ASSIGN;
    if (ends_type && before == TL_TOK_STAR && kind_at(p, 2) == TL_TOK_NAME &&
        kind_at(p, 3) == TL_TOK_COLON) {
-      const TlToken *type = &p->t[p->at - 2];
-      tl_help(ps->diags, "the '*' of a pointer type comes first: *%.*s",
-              (int)(type->end - type->begin), ps->text + type->begin);
+      tl_help(ps->diags, "the '*' of a pointer type comes first: *%s for %.*s*",
+              dtype_of(p, p->at - 2, buf, sizeof buf), text_len(&p->t[p->at - 2]),
+              ps->text + p->t[p->at - 2].begin);
       return true;
    }
    return false;
@@ -317,10 +521,14 @@ give_help(TlParser *ps, const Place *p)
       help = statement_slip(p);
    if (help) {
       tl_help(ps->diags, "%s", help);
-   } else if (help_c_type(ps, p)) {
+   } else if (help_foreign_word(ps, p) || help_c_type(ps, p) || help_c_parameter(ps, p) ||
+              help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
       return;
-   } else if (is_keyword(found) && p->expected[TL_TOK_NAME] && !starts_operand(found)) {
-      tl_help(ps->diags, "'%s' is a keyword and cannot be a name", tl_token_kind_text(found));
+   } else if (is_keyword(found) && p->expected[TL_TOK_NAME] &&
+              (!starts_operand(found) || !p->expected[TL_TOK_INT])) {
+      tl_help(ps->diags, "'%s' is a keyword and cannot be a name: choose another",
+              tl_token_kind_text(found));
+      skip_block(ps, p);
    } else if (p->open != SIZE_MAX && p->expected[TL_TOK_COMMA] && ends_operand(before) &&
               starts_operand(found)) {
       const TlToken *b = &p->t[p->at - 1];
@@ -360,7 +568,14 @@ tl_syntax_error(TlParser *ps, const bool *expected)
    const TlToken *t = &p.t[p.at];
    TlRange range = tl_tok_range(ps, t);
    char found[80], wanted[160], statement[24];
+   if (p.at < ps->quiet_until)
+      return;
    if (p.open != SIZE_MAX && !p.t[p.open].match) {
+      for (size_t i = p.at; p.t[i].kind != TL_TOK_END && !p.t[i].is_line_start; i++)
+         if (p.t[i].error && p.t[i].error->code == TL_DIAG_E0111) {
+            tl_report_lex_error(ps->diags, p.t[i].error); /* it has swallowed the bracket */
+            return;
+         }
       TlRange open = tl_tok_range(ps, &p.t[p.open]);
       tl_report(ps->diags, E0112, open, ps->text[open.begin]);
       return;

@@ -100,7 +100,10 @@ tl_cu_load(TlCuda *cu, const char *path, char *error, size_t error_bytes)
    cu->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
    if (!cu->library) {
       const char *why = dlerror();
-      snprintf(error, error_bytes, "cannot open the NVIDIA driver: %s", why ? why : path);
+      snprintf(error, error_bytes,
+               "cannot open the NVIDIA driver: %s; without a GPU kernels run on the executors cpu "
+               "and sim",
+               why ? why : path);
       return TILEC_NO_DRIVER;
    }
    TilecStatus status = find_symbols(cu, path, error, error_bytes);

@@ -285,9 +285,10 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
       *out = NULL;
    if (!rt || !source || !out || source->struct_size > sizeof *source ||
        source->struct_size < offsetof(TilecSource, defines))
-      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
-                             "tilec_module_from_source: source or out is NULL "
-                             "or of another version")
+      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_from_source: %s",
+                             !source || !out ? "source or out is NULL"
+                                             : "struct_size of the source is not sizeof "
+                                               "(TilecSource) of this version")
                 : TILEC_BAD_ARGUMENT;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    tl_rt_leave(rt, pushed);

@@ -194,7 +194,7 @@ def members(folder):
                    "\n\n@triton.jit\ndef k(x):\n    T.store(x, SIZE)\n")
     quiet = Client(TILEC, ["-Wno-unused", "--arch=sm_80"])
     quiet.start()
-    unread = "@kernel\ndef k(x: *fp32):\n    y = load(x)\n"
+    unread = "@kernel\ndef k(x: *fp32):\n    y = load(x)\n    store(x, 1.0)\n"
     check("warnings as asked for", quiet.open("file://" + folder + "/unread.tile", unread), [])
     check("stops", quiet.stop(), 0)
     check("by default", [d["code"] for d in c.open("file://" + folder + "/unread.tile", unread)], ["W0208"])

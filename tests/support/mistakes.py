@@ -9,10 +9,11 @@ shows these answers.
     ? words | words               one of these is in its help, of a command line in the answer
     source                        the error is to be at the sign «, which is taken out
 
-A source that begins with blanks is the end of a kernel that begins with HEAD.  Command lines have
-no source; in them FILE is KERNELS, NPY eight numbers of fp64, DIR a folder.
+A source that begins with blanks is the end of a kernel that begins with HEAD, blanks behind a line
+"@kernel" one that begins with TILE_HEAD.  Command lines have no source; in them FILE is KERNELS, NPY
+eight numbers of fp64, DIR a folder.
 
---unseen takes mistakes_unseen.txt and mistakes_unseen_2.txt, each written before any of it was run and
+--unseen takes mistakes_unseen.txt and those that are numbered, each written before any of it was run and
 without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the
 whole answer, in any case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
 kernels.py, "$ c" the statements of one; both end with something on the standard error.  What was wanted
@@ -47,6 +48,12 @@ def k(x: "*fp32", y: "*fp16", n: "i32", B: tl.constexpr = 64):
 LAUNCH = """
 
 k[(1,)](None, None, 1)
+"""
+TILE_HEAD = """@kernel(grid=(cdiv(n, BLOCK),))
+def k(x: *fp32, y: *fp32, h: *fp16, idx: *i32, n: i32, BLOCK: constexpr = 128):
+    i = program_id(0) * BLOCK + arange(0, BLOCK)
+    m = i < n
+    v = load(x + i, m, other=0.0)
 """
 KERNELS = """import triton
 import triton.language as tl
@@ -97,6 +104,9 @@ class Mistake:
         source = "\n".join(lines)
         if source.removeprefix(self.sign).startswith(" "):
             source = HEAD + source + LAUNCH
+        head, _, body = source.partition("\n")
+        if head == "@kernel" and body.removeprefix(self.sign).startswith(" "):
+            source = TILE_HEAD + body
         before, self.is_placed, after = source.partition(self.sign)
         self.place = (before.count("\n") + 1, len(before.split("\n")[-1].encode()) + 1)
         self.source = before + after
@@ -123,7 +133,7 @@ class Mistake:
 class Unseen(Mistake):
     """One whose answer was not known when it was written."""
     sign = "§"
-    files = ("mistakes_unseen.txt", "mistakes_unseen_2.txt")
+    files = ("mistakes_unseen.txt", "mistakes_unseen_2.txt", "mistakes_unseen_3.txt")
 
     @staticmethod
     def words(line):
@@ -162,7 +172,7 @@ def write_npy(path):
 
 
 def answer_of_source(tilec, folder, m):
-    path = os.path.join(folder, m.name + (".tile" if "@kernel" in m.source else ".py"))
+    path = os.path.join(folder, m.name + (".tile" if "@kern" in m.source else ".py"))
     write_file(path, m.source.encode())
     run = subprocess.run([tilec, "check", path, "-Wno-unused", "--error-format=json"],
                          capture_output=True, encoding="utf-8", errors="replace",

@@ -327,10 +327,21 @@ def _b(text):
     return None if text is None else os.fsencode(text)
 
 
+def _reads_as_other(text):
+    """Would -D take the text for a number or a constant?"""
+    try:
+        float(text)
+        return True
+    except ValueError:
+        return text in ("True", "False", "None")
+
+
 def _word(value):
     """A constexpr as -D takes it."""
     if type(value).__name__ == "constexpr" and hasattr(value, "value"):     # tl.constexpr
         value = value.value
+    if isinstance(value, str) and _reads_as_other(value):
+        return '"%s"' % value
     if value is None or isinstance(value, (bool, int, str)):
         return str(value)
     if isinstance(value, float):
@@ -511,6 +522,8 @@ class Runtime:
                  cache_dir=_cache_folder(), check=False, timeout_ms=0):
         self.lib, self.on, self.device = library(), on, device
         error = C.create_string_buffer(4096)
+        if on not in _EXECUTORS:
+            raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
         o = _RuntimeOptions(struct_size=C.sizeof(_RuntimeOptions), executor=_EXECUTORS[on],
                             device=device, synchronous=synchronous, driver_path=_b(driver_path),
                             check=check, timeout_ms=timeout_ms,

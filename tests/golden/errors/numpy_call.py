@@ -12,7 +12,7 @@ def k(x: tl.int32):
     c = a + b
 # Two mistakes, two errors; what comes of them is silent.
 # CHECK:{{.*}}numpy_call.py:10:9: error[E0208]: a kernel cannot use 'numpy.exp': it is host code
-# CHECK: help: did you mean 'tl.exp'?
+# CHECK: help: did you mean 'tl.exp(x)'?
 # CHECK:{{.*}}numpy_call.py:11:9: error[E0208]: a kernel cannot use 'torch.zeros': it is host code
-# CHECK: help: did you mean 'tl.zeros'?
+# CHECK: help: did you mean 'tl.zeros(shape, dtype)'?
 # CHECK-NOT: error

@@ -71,7 +71,7 @@ host_values(void **state)
    sema_expect_errors(r, 1, IR("E0207", "k.py:7:20"));
    r = PY(HEAD "import torch\n@triton.jit\ndef k(p):\n   x = torch.zeros((16,), tl.float32)\n");
    r.signature = "*i32";
-   sema_expect_errors(r, 1, IR("torch.zeros", "did you mean 'tl.zeros'?"));
+   sema_expect_errors(r, 1, IR("torch.zeros", "did you mean 'tl.zeros(shape, dtype)'?"));
    r = PY(HEAD
           "@triton.jit\ndef k(p, n):\n   if n is None:\n      torch.foo(p)\n   tl.store(p, n)\n");
    r.signature = "*i32, i32";

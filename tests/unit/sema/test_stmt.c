@@ -338,7 +338,7 @@ mutation(void **state)
       IR("add", "for", "store", "store"));
    sema_expect_errors(TILE("@kernel\ndef k(p: *i32, n: i32):\n   l = []\n"
                            "   for j in range(n):\n      l.append(j)\n   store(p, l[0])\n"),
-                      2, IR("E0275", "k.tile:5:7"));
+                      1, IR("E0275", "k.tile:5:7"));
    sema_expect_ir(TILE("@kernel\ndef k(p: *i32, n: i32):\n   go = n > 1\n   i = 0\n"
                        "   while go:\n      i += 1\n      store(p, i)\n"),
                   IR("while", "condition"));
