@@ -510,6 +510,8 @@ tl_unknown_arch(TlArena *arena, const char *arch)
    tl_sb_printf(&sb, "unknown architecture '%s'; tilec knows ", arch);
    for (unsigned i = 0; tl_target_at(i); i++)
       tl_sb_printf(&sb, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
+   if (strchr(arch, ','))
+      tl_sb_str(&sb, "; one of them, a list goes with --emit=c");
    return tl_sb_cstr(&sb);
 }
 

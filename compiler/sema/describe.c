@@ -442,6 +442,9 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
       report_missing(s, lost->module, lost->name, lost->place, range);
    } else {
       tl_report(s->diags, E0207, range, lost->why);
+      const char *other = tl_name_instead(lost->why);
+      if (other)
+         tl_help(s->diags, "write %s", other);
       if (is_other_place)
          tl_note(s->diags, N0206, lost->place);
    }

@@ -888,6 +888,14 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
 }
 
 /* ---- iteration ---- */
+/* What is written for the function of Python's that the text calls; NULL: nothing is known. */
+static const char *
+of_call(TlSema *s, const char *text)
+{
+   const char *open = strchr(text, '(');
+   return open ? tl_name_instead(tl_arena_strndup(s->arena, text, (size_t)(open - text))) : NULL;
+}
+
 static bool
 iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t *len)
 {
@@ -954,6 +962,8 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
                  "tl.max(x, axis, return_indices=True) gives two values, enumerate(..) in a loop "
                  "pairs",
                  text);
+      else if (tl_sv_is_runtime(v) && of_call(s, text))
+         tl_help(s->diags, "'%.40s' of a tile is %s", text, of_call(s, text));
       else if (tl_sv_is_runtime(v))
          tl_help(s->diags,
                  "'%.40s' needs range(..) or a tuple; of a tile tl.sum, tl.max and tl.sort take "

@@ -528,6 +528,23 @@ num_worlds(const Checker *c)
    return n < MAX_WORLDS ? n : MAX_WORLDS;
 }
 
+/* An error was reported of the type of one of its parameters (launch_check.c). */
+static bool
+has_bad_annotation(TlSema *s, const TlKernelInfo *k)
+{
+   const TlSvFunc *fn = tl_function_of(s, k->name);
+   const TlNodeList *params =
+      fn && fn->node->kind == TL_AST_FUNCTION ? &tl_ast_Function(fn->node)->params : NULL;
+   if (!params || !params->len)
+      return false;
+   TlRange first = params->data[0]->range, last = params->data[params->len - 1]->range;
+   for (const TlDiag *d = s->diags->first; d; d = d->next)
+      if (d->code == TL_DIAG_E0201 && d->range.file == first.file &&
+          d->range.begin >= first.begin && d->range.end <= last.end)
+         return true;
+   return false;
+}
+
 TlChecked
 tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
 {
@@ -542,6 +559,8 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    tl_const_hints(s, k, hints);
    unsigned worlds = num_worlds(&c);
    tl_check_launches(s, k);
+   if (has_bad_annotation(s, k))
+      return out; /* what comes of it is no news */
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;
       check_world(&c, &out);

@@ -11,6 +11,12 @@ TlSv
 tl_host_bad(TlSema *s, const TlCall *c, const char *why)
 {
    tl_report(s->diags, E0259, c->range, c->row->name, why);
+   const char *other = tl_other_name(s, c->row->name);
+   for (unsigned i = 0; i < c->num_args && other; i++)
+      if (tl_sv_is_runtime(&c->args[i])) {
+         tl_help(s->diags, "%s", other); /* round(tile) */
+         break;
+      }
    return tl_sv_poison();
 }
 

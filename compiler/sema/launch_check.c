@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
 typedef struct Around {
    TlSema *s;
    const TlKernelInfo *kernel;
@@ -77,6 +79,10 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
 {
    const char *name = tl_ast_Keyword(keyword)->name;
    int p = param_named(k, name);
+   if (p >= 0 && given[p]) {
+      tl_report(s->diags, E0254, tl_ast_name_range(s->sources, keyword), k->name, name);
+      return false;
+   }
    if (p >= 0)
       given[p] = true;
    if (p >= 0 || is_launch_option(name))
@@ -212,13 +218,46 @@ check_keys(const Around *a, const TlNode *autotune)
    }
 }
 
+/* configs=[{"BLOCK": 64}] */
+static void
+check_config_list(const Around *a, const TlNode *autotune)
+{
+   const TlNode *list =
+      autotune->kind == TL_AST_CALL ? tl_decorator_argument(autotune, "configs", 0) : NULL;
+   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++) {
+      const TlNode *n = tl_ast_List(list)->items.data[i];
+      if (n->kind != TL_AST_DICT)
+         continue;
+      tl_report(a->s->diags, E0302, n->range, "configs", "autotune", "a list of configurations",
+                "a dict");
+      tl_help(a->s->diags, "write triton.Config(%s)", tl_range_text(a->s, n->range));
+      return;
+   }
+}
+
+/* @triton.jit above @triton.autotune: Triton's jit takes functions only. */
+static void
+check_order(const Around *a, const TlNodeList *decorators)
+{
+   const TlNode *jit = NULL;
+   for (size_t i = 0; i < decorators->len; i++) {
+      const char *name = tl_decorator_name(decorators->data[i]);
+      if (tl_is_jit_decorator(decorators->data[i]))
+         jit = decorators->data[i];
+      else if (jit && (strcmp(name, "autotune") == 0 || strcmp(name, "heuristics") == 0))
+         tl_report(a->s->diags, E0305, decorators->data[i]->range, name, tl_decorator_name(jit));
+   }
+}
+
 static void
 check_autotune(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   check_order(a, d);
    for (size_t i = 0; i < d->len; i++) {
       if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
          continue;
+      check_config_list(a, d->data[i]);
       find_configs(a, d->data[i]);
       check_keys(a, d->data[i]);
    }
@@ -294,6 +333,49 @@ check_decorators(TlSema *s, const TlSvFunc *fn)
       tl_help(s->diags, "did you mean '%s'?", near.best);
       return;
    }
+}
+
+/* x: tl.constepxr: Triton would not find it when the file is read. */
+static void
+check_annotations(TlSema *s, const TlSvFunc *fn)
+{
+   const TlNodeList *params = &tl_ast_Function(fn->node)->params;
+   for (size_t i = 0; i < params->len; i++) {
+      const TlNode *a = tl_ast_Param(params->data[i])->annotation;
+      const TlNode *of = a && a->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(a)->value : NULL;
+      TlSv v;
+      if (!of || of->kind != TL_AST_NAME ||
+          !tl_lookup_quiet(s, tl_module_frame(s, fn->source), tl_ast_Name(of)->id, &v) ||
+          v.kind != TL_SV_MODULE || v.module->kind != TL_MOD_BUILTIN)
+         continue;
+      const char *name = tl_ast_Attribute(a)->name;
+      TlNearest near = {.name = name};
+      tl_nearest_try(&near, "constexpr");
+      for (unsigned d = 0; d < TL_DTYPE_COUNT; d++)
+         tl_nearest_try(&near, tl_dtype_info[d].triton_name);
+      if (!near.best || tl_module_attr(s, v.module, name, &v))
+         continue;
+      tl_report(s->diags, E0201, a->range, v.module->name, name);
+      tl_help(s->diags, "did you mean '%s'?", near.best);
+   }
+}
+
+/* Two names in a row begin no statement of Python but `match x:`, `case x:` and `type X = ..`: what
+ * was passed over as host code is misspelt. */
+static void
+check_skipped(TlSema *s, const TlNode *n)
+{
+   const char *text = tl_range_text(s, n->range), *why = tl_ast_Skipped(n)->reason;
+   size_t first = strspn(text, LETTERS), blank = strspn(text + first, " ");
+   bool is_soft = tl_starts_with(text, "match ") || tl_starts_with(text, "case ") ||
+                  tl_starts_with(text, "type ");
+   if (!first || !blank || is_soft || !strspn(text + first + blank, LETTERS) || !why ||
+       !strstr(why, "found name"))
+      return;
+   tl_report(s->diags, E0240, n->range, why);
+   const char *word = tl_arena_strndup(s->arena, text, first), *near = tl_nearest_keyword(word);
+   tl_help(s->diags, near ? "did you mean '%s' in place of '%s'?" : "is '%s%s' misspelt?",
+           near ? near : "", word);
 }
 
 /* An import that finds nothing, and nearly is one of the language's modules. */
@@ -391,8 +473,14 @@ tl_check_around(TlSema *s, bool has_kernels)
       if (main->ast->body.data[i] && main->ast->body.data[i]->kind == TL_AST_IMPORT)
          check_import(s, tl_ast_Import(main->ast->body.data[i]));
    for (size_t i = 0; i < main->functions.len; i++)
-      if (main->functions.data[i]->node->kind == TL_AST_FUNCTION)
+      if (main->functions.data[i]->node->kind == TL_AST_FUNCTION) {
          check_decorators(s, main->functions.data[i]);
+         if (main->functions.data[i]->is_compiled)
+            check_annotations(s, main->functions.data[i]);
+      }
+   for (size_t i = 0; i < main->ast->body.len; i++)
+      if (main->ast->body.data[i] && main->ast->body.data[i]->kind == TL_AST_SKIPPED)
+         check_skipped(s, main->ast->body.data[i]);
    if (has_kernels || s->diags->num_errors != errors)
       return;
    for (size_t i = 0; i < main->ast->body.len; i++) {

@@ -432,6 +432,17 @@ keep_bounds(TlSema *s, TlFrame *f, const TlNode *target, TlValue *const bound[3]
    memcpy(v->loop, bound, 3 * sizeof bound[0]);
 }
 
+/* The word `else` before its first statement. */
+static TlRange
+else_before(TlSema *s, TlRange first)
+{
+   const char *text = tl_source(s->sources, first.file)->text;
+   uint32_t at = first.begin;
+   while (at > 0 && strncmp(text + at, "else", 4) != 0)
+      at--;
+   return at ? tl_range(first.file, at, at + 4) : first;
+}
+
 static TlFlow
 run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
 {
@@ -465,7 +476,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    leave_loop(s, &l, n->target);
    keep_bounds(s, f, n->target, bound);
    if (n->orelse.len)
-      tl_report(s->diags, E0248, n->orelse.data[0]->range);
+      tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
    return TL_FLOW_NEXT;
 }
 
@@ -603,6 +614,6 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
    end_test(s, &l, go_on);
    leave_loop(s, &l, NULL);
    if (n->orelse.len)
-      tl_report(s->diags, E0248, n->orelse.data[0]->range);
+      tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
    return TL_FLOW_NEXT;
 }

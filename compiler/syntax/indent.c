@@ -160,7 +160,7 @@ bad_character(Lines *l, TlRaw r)
       e->help = "use the plain quotes ' and \"";
    if (cp == 0xA0 || cp == 0x3000 || cp == 0x200B)
       e->help = "replace it with an ordinary space";
-   if (cp == 0xD7 || cp == 0x2212)
+   if (cp == 0xD7 || cp == 0x2212 || (cp >= 0x2010 && cp <= 0x2015)) /* hyphens and dashes */
       e->help = cp == 0xD7 ? "write '*'" : "write '-'";
    return e;
 }

@@ -37,4 +37,7 @@ const char *tl_keyword(unsigned i);
 /* --emit=tokens: one token a line: "line:col kind text". */
 void tl_print_tokens(TlParseCx *cx, uint32_t file, TlSb *out);
 
+/* The keyword that the word was meant to be; NULL: it is like none. */
+const char *tl_nearest_keyword(const char *word);
+
 #endif

@@ -369,6 +369,21 @@ dtype_of(const Place *p, size_t i, char *buf, size_t size)
    return buf;
 }
 
+const char *
+tl_nearest_keyword(const char *word)
+{
+   unsigned best = strlen(word) > 3 ? 3 : 2;
+   const char *near = NULL;
+   for (unsigned i = 0; tl_keyword(i); i++) {
+      unsigned d = tl_edit_distance(word, tl_keyword(i), best);
+      if (d < best) {
+         best = d;
+         near = tl_keyword(i);
+      }
+   }
+   return near;
+}
+
 /* retrun x: a keyword with two letters in the wrong order, or one wrong. */
 static bool
 help_misspelled_keyword(TlParser *ps, const Place *p)
@@ -380,17 +395,9 @@ help_misspelled_keyword(TlParser *ps, const Place *p)
       return false;
    memcpy(word, ps->text + t->begin, len);
    word[len] = '\0';
-   unsigned best = len > 3 ? 3 : 2;
-   const char *near = NULL;
-   for (int k = TL_TOK_FALSE; k <= TL_TOK_YIELD; k++) {
-      unsigned d = tl_edit_distance(word, tl_token_kind_text(k), best);
-      if (d < best) {
-         best = d;
-         near = tl_token_kind_text(k);
-      }
-   }
+   const char *near = tl_nearest_keyword(word);
    if (near)
-      tl_help(ps->diags, "did you mean '%s'?", near);
+      tl_help(ps->diags, "did you mean '%s' in place of '%s'?", near, word);
    return near != NULL;
 }
 

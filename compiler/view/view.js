@@ -1139,6 +1139,13 @@ function keyOfAddress(text) {
   return parts.length > 1 ? parts[0] * FILE + parts[1] : parts[0];
 }
 
+/* A page begins with the kernel, not with what its file and the stage's text have before it. */
+function showKernel() {
+  const at = keyOf(D.facts.from), code = stagePane();
+  if (panes.length > 1 && at && fileOf(at) === 0) panes[0].revealLine(at % FILE - 1);
+  code.revealLine(code.view.lines.findIndex((l) => l.startsWith('func ')));
+}
+
 function start() {
   const asked = new URLSearchParams(location.hash.slice(1));
   drawHeader();
@@ -1151,6 +1158,7 @@ function start() {
   panel.show(Object.hasOwn(panel.all, asked.get('panel')) ? asked.get('panel') : 'pipeline');
   const key = keyOfAddress(asked.get('line'));
   if (linkedKeys.has(key)) pin(key, 0, null);
+  else showKernel();
   document.addEventListener('mouseover', showTip);
   document.addEventListener('focusin', showTip);
   document.addEventListener('keydown', (ev) => {

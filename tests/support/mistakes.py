@@ -133,7 +133,8 @@ class Mistake:
 class Unseen(Mistake):
     """One whose answer was not known when it was written."""
     sign = "§"
-    files = ("mistakes_unseen.txt", "mistakes_unseen_2.txt", "mistakes_unseen_3.txt")
+    files = ("mistakes_unseen.txt", "mistakes_unseen_2.txt", "mistakes_unseen_3.txt",
+             "mistakes_unseen_4.txt")
 
     @staticmethod
     def words(line):
