@@ -240,8 +240,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags, "write %s=True or %s=False", param, param);
       else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_STR)
          tl_help(s->diags,
-                 "a number is meant, without quotes: such as 64 for a size, with -D or in "
-                 "the signature");
+                 "a number is meant, without quotes: such as 0, or for a size 64 with -D or "
+                 "in the signature");
       else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_FLOAT)
          tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
       else if (strcmp(what, "a string") == 0 && !tl_help_no_number(s, v))

@@ -372,10 +372,11 @@ check_skipped(TlSema *s, const TlNode *n)
    if (!first || !blank || is_soft || !strspn(text + first + blank, LETTERS) || !why ||
        !strstr(why, "found name"))
       return;
-   tl_report(s->diags, E0240, n->range, why);
    const char *word = tl_arena_strndup(s->arena, text, first), *near = tl_nearest_keyword(word);
-   tl_help(s->diags, near ? "did you mean '%s' in place of '%s'?" : "is '%s%s' misspelt?",
-           near ? near : "", word);
+   if (!near)
+      return;
+   tl_report(s->diags, E0240, n->range, why);
+   tl_help(s->diags, "did you mean '%s' in place of '%s'?", near, word);
 }
 
 /* An import that finds nothing, and nearly is one of the language's modules. */
