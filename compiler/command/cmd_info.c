@@ -256,7 +256,7 @@ print_gpu(const Health *h)
 {
    const TilecDeviceInfo *d = &h->gpu;
    if (!h->has_gpu) {
-      printf("gpu         none: %s\n", h->gpu_error);
+      printf("gpu         none: %.*s\n", (int)strcspn(h->gpu_error, ";"), h->gpu_error);
       printf("            kernels run on the CPU executor; PTX can still be made\n");
       return;
    }

@@ -163,6 +163,9 @@ static TlValue *
 report_cast(TlSema *s, const TlValue *v, const TlType *elem, TlRange range)
 {
    tl_report(s->diags, E0292, range, tl_type_cstr(s->arena, v->type), tl_type_cstr(s->arena, elem));
+   if (tl_type_is_ptr_like(v->type))
+      tl_help(s->diags, "what it points to is tl.load(pointer), its address as a number "
+                        "pointer.to(tl.int64)");
    return NULL;
 }
 

@@ -132,6 +132,10 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return v->value;
    if (v->kind == TL_SV_POISON || tl_sv_is_number(v))
       return tl_sema_value(s, v, tl_call_arg_range(call, i));
+   const TlDiag *d = s->diags->last;
+   if (d && d->code == TL_DIAG_E0313 && d->range.file == call->range.file &&
+       d->range.begin >= call->range.begin && d->range.end <= call->range.end)
+      return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
    (void)tl_help_no_number(s, v);
@@ -238,6 +242,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags, "%s", help);
       else if (is_bool)
          tl_help(s->diags, "write %s=True or %s=False", param, param);
+      else if (v->kind == TL_SV_BUILTIN && strcmp(v->builtin.row->name, "constexpr") == 0)
+         tl_help(s->diags, "it is an annotation and stands behind a colon: BLOCK: constexpr = 64");
       else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_STR)
          tl_help(s->diags,
                  "a number is meant, without quotes: such as 0, or for a size 64 with -D or "

@@ -428,6 +428,23 @@ is_constant_name(const char *name)
           strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == len;
 }
 
+/* load(p, mask == m): the name is of a parameter of builtins, and "==" follows it. */
+static bool
+is_compared_argument(TlSema *s, TlRange range, const char *name)
+{
+   const char *after = tl_source(s->sources, range.file)->text + range.end;
+   const TlBuiltin *row;
+   after += strspn(after, " ");
+   for (unsigned i = 0; strncmp(after, "==", 2) == 0 && (row = tl_builtin_at(i)); i++)
+      for (const char *p = row->signature; p && *p; p = tl_parameter_end(p)) {
+         p += strspn(p, ", *");
+         size_t len = strcspn(p, "=, ");
+         if (len == strlen(name) && strncmp(p, name, len) == 0)
+            return true;
+      }
+   return false;
+}
+
 /* #define NAME .. */
 static bool
 is_defined_in_comment(TlSema *s, TlRange range, const char *name)
@@ -483,6 +500,9 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_help(s->diags, "did you mean '%s'?", near);
    else if (strcmp(name, "tl") == 0)
       tl_help(s->diags, "add 'import triton.language as tl'");
+   else if (is_compared_argument(s, range, name))
+      tl_help(s->diags, "'==' compares; an argument is given by its name with one '=': %s=..",
+              name);
    else if (is_defined_in_comment(s, range, name))
       tl_help(s->diags, "'#' begins a comment: write %s = VALUE at the top of the file", name);
    else if (is_constant_name(name))

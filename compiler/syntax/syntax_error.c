@@ -249,6 +249,8 @@ operator_slip(const Place *p)
       return "write '!='";
    if (found == TL_TOK_GT && before == TL_TOK_ASSIGN && touches(p, 1))
       return "write '>='";
+   if (found == TL_TOK_NAME && before == TL_TOK_NAME && kind_at(p, 2) == TL_TOK_FLOORDIV)
+      return "'//' divides; comments start with '#'";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
       return "comments start with '#'";
    if ((found == TL_TOK_FLOORDIV || found == TL_TOK_SLASH) && p->at == p->first)
