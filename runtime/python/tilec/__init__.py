@@ -327,6 +327,10 @@ def _b(text):
     return None if text is None else os.fsencode(text)
 
 
+class _Word(str):
+    """A constexpr as -D takes it already, not a text that is one."""
+
+
 def _reads_as_other(text):
     """Would -D take the text for a number or a constant?"""
     try:
@@ -340,6 +344,8 @@ def _word(value):
     """A constexpr as -D takes it."""
     if type(value).__name__ == "constexpr" and hasattr(value, "value"):     # tl.constexpr
         value = value.value
+    if isinstance(value, _Word):
+        return value
     if isinstance(value, str) and _reads_as_other(value):
         return '"%s"' % value
     if value is None or isinstance(value, (bool, int, str)):

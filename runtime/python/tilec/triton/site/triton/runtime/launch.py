@@ -111,7 +111,7 @@ class _Kernel(tilec.Kernel):
 def word_of(v):
     """A constexpr as NAME=WORD has it; quoted, a string is nothing but a string."""
     v = unwrap(v)
-    return '"%s"' % v if isinstance(v, str) else tilec._word(v)
+    return tilec._Word('"%s"' % v if isinstance(v, str) else tilec._word(v))
 
 
 def is_word(v):
