@@ -458,8 +458,8 @@ tl_dot_needs_k_together(const TlDotForm *f, unsigned index)
    unsigned bits = tl_dot_elem_bits(&f->in);
    if (!f->is_wgmma || bits == 16)
       return false;
-   unsigned most = f->tile.warps[0] * f->tile.warps[1] > WGMMA_WARPS ? MOST_WORDS_IN_ROLES
-                                                                     : MOST_WORDS_ALONE;
+   unsigned most =
+      f->tile.warps[0] * f->tile.warps[1] > WGMMA_WARPS ? MOST_WORDS_IN_ROLES : MOST_WORDS_ALONE;
    bool has_room = tl_ll_num_regs(&f->acc) + tl_ll_num_regs(&f->operand[0]) <= most;
    return bits == 8 || index == 1 || !has_room;
 }

@@ -60,7 +60,9 @@ ascii_is_told_from_the_rest(void **state)
    assert_true(tl_utf8_is_valid("", 0));
    assert_true(tl_utf8_is_valid("ab\xc3\xa9", 4));
    assert_false(tl_utf8_is_valid("ab\xc3", 3));
-   assert_false(tl_utf8_is_valid("\xff" "ab", 3));
+   assert_false(tl_utf8_is_valid("\xff"
+                                 "ab",
+                                 3));
 }
 
 int test_utf8(void);
