@@ -340,9 +340,8 @@ tl_call_form(TlSema *s, const TlBuiltin *row)
    bool is_first = true;
    for (const char *p = row->signature; p && *p;) {
       const char *end = tl_parameter_end(p);
-      size_t len = (size_t)(end - p);
       p += strspn(p, " ");
-      len = (size_t)(end - p);
+      size_t len = (size_t)(end - p);
       if (len && *p != '*' && !memchr(p, '=', len)) {
          tl_sb_printf(&form, "%s%.*s", is_first ? "" : ", ", (int)len, p);
          is_first = false;
