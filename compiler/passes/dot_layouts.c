@@ -416,18 +416,24 @@ operand_memory(const TlType *t, unsigned fast, unsigned max_swizzle, bool spread
    return memory;
 }
 
-TlLinear
-tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
+bool
+tl_dot_reads_memory(const TlDotForm *f, unsigned index, const TlLinear *memory)
 {
    TlWgmmaOperand o;
    uint32_t rows = index == 0 ? WGMMA_ROWS : f->tile.instr_n;
+   return f->is_wgmma && tl_hw_wgmma_operand(memory, index, tl_dot_elem_bits(&f->in), rows, &o);
+}
+
+TlLinear
+tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
+{
    unsigned fast = tl_dot_needs_k_together(f, index) ? 1 - index : tl_dim_together(t);
    bool is_read_across = index == 0 && fast != 1 && tl_dot_elem_bits(&f->in) == 32;
    if (!f->is_wgmma || is_read_across)
       return operand_memory(t, fast, 128, true);
    for (unsigned swizzle = 128; swizzle > 16; swizzle /= 2) {
       TlLinear memory = operand_memory(t, fast, swizzle, false);
-      if (tl_hw_wgmma_operand(&memory, index, tl_dot_elem_bits(&f->in), rows, &o))
+      if (tl_dot_reads_memory(f, index, &memory))
          return memory;
    }
    return operand_memory(t, fast, 16, false);

@@ -642,11 +642,8 @@ set_dot_operand(Driver *d, const TlDotForm *f, TlOp *op, unsigned i, TlValue *v)
 {
    assert(op->opcode == TL_OP_DOT && i < 2);
    TlPlace *p = &d->place;
-   TlWgmmaOperand o;
-   bool is_direct =
-      f->is_wgmma && v->type->kind == TL_TYPE_MEMDESC &&
-      (i == 1 || tl_hw_wgmma_operand(v->type->layout, 0, tl_dot_elem_bits(&f->in), 64, &o));
-   if (f->is_mma && !is_direct && v->type->kind == TL_TYPE_MEMDESC) {
+   bool is_shared = f->is_mma && v->type->kind == TL_TYPE_MEMDESC;
+   if (is_shared && !(f->is_wgmma && i == 1) && !tl_dot_reads_memory(f, i, v->type->layout)) {
       TlBuilder b = tl_builder_before(op);
       const TlType *t = tl_type_tile(p->types, tl_type_scalar(p->types, v->type->dtype),
                                      v->type->rank, v->type->shape, &f->operand[i]);
