@@ -58,7 +58,8 @@ TlOperandOrder tl_dot_operand_order(TlAnalysis *facts, const TlOp *dot, unsigned
 /* Must K lie together in the shared memory of operand `index`?  wgmma reads both orders of 16-bit
  * elements only; words of A come from there as fragments where registers are left for them. */
 bool tl_dot_needs_k_together(const TlDotForm *f, unsigned index);
-/* Can wgmma read operand `index` from this arrangement of shared memory?  A else comes as fragments. */
+/* Can wgmma read operand `index` from this arrangement of shared memory?  Else A comes as
+ * fragments. */
 bool tl_dot_reads_memory(const TlDotForm *f, unsigned index, const TlLinear *memory);
 /* Bits of an element as the instruction takes it. */
 unsigned tl_dot_elem_bits(const TlDotInput *in);

@@ -376,16 +376,11 @@ check_outside(TlSema *s, const TlNode *n)
       tl_report(s->diags, W0215, value->range, row->name);
 }
 
-/* Two kernels of one name, the first of which nothing can have used. */
+/* Two kernels of one name, of which nothing can have used the old one; NULL: there is none. */
 static void
-check_twice(const Lint *l, const TlNames *names, const TlNodeList *body, size_t at)
+check_twice(const Lint *l, const TlNames *names, const TlNode *old, const TlNode *n)
 {
-   const TlNode *n = body->data[at], *old = NULL;
    const char *name = tl_ast_Function(n)->name;
-   for (size_t i = 0; i < at; i++)
-      if (body->data[i] && body->data[i]->kind == TL_AST_FUNCTION &&
-          tl_ast_Function(body->data[i])->name == name && tl_map_has(&l->functions, body->data[i]))
-         old = body->data[i];
    for (size_t i = 0; old && i < names->mentions.len; i++) {
       const TlMention *m = &names->mentions.data[i];
       if (m->name == name && !m->is_write && m->range.begin > old->range.end &&
@@ -453,16 +448,22 @@ tl_sema_lint(TlSema *s, const TlNames *names)
    bool is_whole = !s->diags->num_errors; /* else a use may be what is misspelled */
    for (size_t i = 0; i < names->symbols.len && is_whole; i++)
       check_symbol(&l, names->symbols.data[i]);
+   TlMap last; /* name -> its newest function */
+   tl_map_init(&last, s->arena);
    for (size_t i = 0; i < body->len; i++) {
-      const TlSvFunc *fn = body->data[i] ? tl_map_get(&l.functions, body->data[i]) : NULL;
-      if (body->data[i])
-         check_outside(s, body->data[i]);
-      if (!fn || !fn->is_compiled)
-         continue;
-      if (body->data[i]->kind == TL_AST_FUNCTION)
-         check_twice(&l, names, body, i);
-      tl_check_decorators(s, fn);
-      check_statement(s, body->data[i]);
+      TlNode *n = body->data[i];
+      const TlSvFunc *fn = n ? tl_map_get(&l.functions, n) : NULL;
+      bool is_function = fn && n->kind == TL_AST_FUNCTION;
+      if (n)
+         check_outside(s, n);
+      if (fn && fn->is_compiled) {
+         if (is_function)
+            check_twice(&l, names, tl_map_get(&last, tl_ast_Function(n)->name), n);
+         tl_check_decorators(s, fn);
+         check_statement(s, n);
+      }
+      if (is_function)
+         tl_map_put(&last, tl_ast_Function(n)->name, n);
    }
    check_comments(s);
    /* Beside other messages it would most often be a second one for the same mistake. */
