@@ -535,7 +535,9 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    bind_params(cg);
    tl_cg_block(cg, f->body->block);
    LLVMBuildRetVoid(cg->b);
-   if (!cg->failed)
+   if (!cg->failed) {
+      tl_cg_work_around_ptxas(cg);
       tl_cg_bound_blocks(cg);
+   }
    return !cg->failed;
 }

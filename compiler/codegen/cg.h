@@ -67,6 +67,9 @@ void tl_cg_new_module(TlCg *cg, const char *triple); /* needs cg->tm; sets the t
  * module is small, or the child could not, and what is wrong shows without one. */
 bool tl_cg_emit_in_child(TlCg *cg, LLVMCodeGenFileType type, TlSb *out);
 
+/* work_around.c: what ptxas translates wrongly is said in other words. */
+void tl_cg_work_around_ptxas(TlCg *cg);
+
 /* bound_blocks.c: the finished function's long blocks become chains of short ones. */
 void tl_cg_bound_blocks(TlCg *cg);
 
