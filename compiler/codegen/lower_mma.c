@@ -92,6 +92,19 @@ one_mma(TlCg *cg, const MmaKind *k, const LLVMValueRef *a, const LLVMValueRef *b
    }
 }
 
+/* A use of the sum that ptxas cannot move or leave out.  In a loop around a chain of m8n8k4 on one
+ * accumulator, ptxas 12.8 to 13.0 (optimization 3) lets the next trip's first instruction begin 19
+ * cycles after the last one of this trip, without waiting for what it adds to; wrong sums came of
+ * it on an H100.  What depends on the sum is an event for profilers, of a NaN that nothing makes. */
+static void
+await_sum(TlCg *cg, LLVMValueRef sum)
+{
+   static const char text[] = "{ .reg .b32 %low, %high; .reg .pred %never; "
+                              "mov.b64 {%low, %high}, $0; "
+                              "setp.eq.u32 %never, %high, 0x7ff7a11e; @%never pmevent 0; }";
+   tl_cg_asm(cg, text, "d", cg->voidt, &sum, 1, TL_ASM_EFFECT);
+}
+
 void
 tl_emit_mma(TlCg *cg, const TlOp *op)
 {
@@ -118,6 +131,8 @@ tl_emit_mma(TlCg *cg, const TlOp *op)
          for (unsigned ni = 0; ni < n; ni++)
             one_mma(cg, k, &a[(mi * ks + ki) * k->a_words], &b[(ni * ks + ki) * k->b_words],
                     &dst.v[(mi * n + ni) * k->c_regs]);
+   if (mma == TL_MMA_F64 && m * n == 1 && !cg->host)
+      await_sum(cg, dst.v[0]);
 }
 
 /* cvt.rna.tf32 (PTX ISA, "cvt"); on the host by integer arithmetic, which carries into the exponent
