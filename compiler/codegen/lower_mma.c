@@ -95,7 +95,7 @@ one_mma(TlCg *cg, const MmaKind *k, const LLVMValueRef *a, const LLVMValueRef *b
 /* A use of the sum that ptxas cannot move or leave out.  In a loop around a chain of m8n8k4 on one
  * accumulator, ptxas 12.8 to 13.0 (optimization 3) lets the next trip's first instruction begin 19
  * cycles after the last one of this trip, without waiting for what it adds to; wrong sums came of
- * it on an H100.  What depends on the sum is an event for profilers, of a NaN that nothing makes. */
+ * it on an H100.  What depends on the sum is a profiler's event, at a NaN that nothing makes. */
 static void
 await_sum(TlCg *cg, LLVMValueRef sum)
 {
