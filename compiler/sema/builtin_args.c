@@ -1,6 +1,7 @@
 /* Reading the bound arguments of a builtin call: each reader checks one argument and reports what
  * it is instead, naming parameter and function. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -123,6 +124,44 @@ tl_call_has(const TlCall *call, unsigned i)
 }
 
 /* ---- readers ---- */
+/* The way out where a single value is wanted and something else is given. */
+static void
+help_no_value(TlSema *s, const TlCall *call, unsigned i)
+{
+   const TlSv *v = &call->args[i];
+   const char *param = tl_call_param(s, call, i);
+   switch (v->kind) {
+   case TL_SV_TUPLE:
+      tl_help(s->diags,
+              "'%s' is one value: t[0] is an item of a %s t, and tl.join(a, b) makes one "
+              "tile of two",
+              param, v->tuple->is_list ? "list" : "tuple");
+      return;
+   case TL_SV_STR:
+      tl_help(s->diags, "'%s' is a number or tile, written without quotes", param);
+      return;
+   case TL_SV_TYPE:
+      if (strstr(call->row->signature, "out_dtype="))
+         tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
+      else
+         tl_help(s->diags,
+                 "a type is no value: tl.full(shape, 0, dtype) makes one of it, x.to(dtype) "
+                 "converts to it");
+      return;
+   case TL_SV_DICT:
+      tl_help(s->diags, "'%s' is one value: of a dict d take d[\"key\"]", param);
+      return;
+   case TL_SV_BLOCKPTR:
+      if (v->block_ptr->is_descriptor)
+         tl_help(s->diags, "a descriptor is no value: its block is read by desc.load([i, j])");
+      else
+         tl_help(s->diags, "a block pointer is no value: its block is read by tl.load(pointer)");
+      return;
+   default:
+      (void)tl_help_no_number(s, v);
+   }
+}
+
 TlValue *
 tl_call_value(TlSema *s, const TlCall *call, unsigned i)
 {
@@ -138,7 +177,7 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
-   (void)tl_help_no_number(s, v);
+   help_no_value(s, call, i);
    return NULL;
 }
 
@@ -186,12 +225,31 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
 }
 
 bool
+tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer)
+{
+   TlRange range = tl_call_arg_range(call, 0);
+   const TlType *elem = tl_type_elem(pointer)->elem;
+   tl_report(s->diags, E0322, range, call->row->name, tl_type_cstr(s->arena, pointer));
+   tl_help(s->diags,
+           "'%.40s' comes of a parameter declared const: drop the const from its type, as "
+           "in *%s",
+           tl_range_text(s, range), tl_type_cstr(s->arena, elem));
+   return false;
+}
+
+bool
 tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out)
 {
    *out = NULL;
    if (!tl_call_has(call, i))
       return true;
    TlRange range = tl_call_arg_range(call, i);
+   if (call->args[i].kind == TL_SV_TUPLE) {
+      tl_report(s->diags, E0321, range, call->row->name, tl_sv_describe(s, &call->args[i]));
+      tl_help(s->diags, "conditions are joined by '&' to one: (rows[:, None] < m) & (cols[None, :] "
+                        "< n)");
+      return false;
+   }
    TlValue *m = tl_call_value(s, call, i);
    if (!m)
       return false;
@@ -232,8 +290,14 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    if (v->kind == TL_SV_POISON)
       return false;
    if (tl_sv_is_runtime(v)) {
+      bool is_scalar = v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR;
       tl_report(s->diags, E0301, range, param, call->row->name, text);
-      tl_help(s->diags, "%s", help ? help : "pass it as a parameter annotated tl.constexpr");
+      if (help)
+         tl_help(s->diags, "%s", help);
+      else if (is_scalar)
+         tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
+      else
+         tl_help(s->diags, "'%s' is %s, written out or a tl.constexpr parameter", param, what);
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
       TlSv dtype;

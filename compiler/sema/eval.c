@@ -505,6 +505,11 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
       tl_help(s->diags, "%s", other);
       return;
    }
+   TlSv type;
+   if (self->kind == TL_SV_VALUE && tl_dtype_constant(s, name, &type)) { /* v.float32() */
+      tl_help(s->diags, "types convert by x.to(tl.%s)", name);
+      return;
+   }
    const TlBuiltin *row = self->kind == TL_SV_VALUE ? tl_builtin_find(TL_NS_TL, name) : NULL;
    if (row && row->signature) { /* v.clamp(..) */
       tl_help(s->diags, "it is no method: write tl.%s", tl_call_form(s, row));

@@ -754,11 +754,10 @@ options_of(const TlNode *decorator)
    return NULL; /* of others: they may take anything */
 }
 
-/* `autotune` of another package, which takes what it likes. */
-static bool
-is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator)
+bool
+tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator)
 {
-   const TlNode *callee = tl_ast_Call(decorator)->func;
+   const TlNode *callee = decorator->kind == TL_AST_CALL ? tl_ast_Call(decorator)->func : decorator;
    const char *dotted = tl_dotted_text(s, callee);
    if (!dotted || tl_starts_with(dotted, "triton."))
       return !dotted;
@@ -803,7 +802,7 @@ tl_check_decorators(TlSema *s, const TlSvFunc *fn)
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
       const char *names = d->data[i]->kind == TL_AST_CALL ? options_of(d->data[i]) : NULL;
-      if (names && is_of_other_package(s, fn, d->data[i]))
+      if (names && tl_is_of_other_package(s, fn, d->data[i]))
          continue;
       if (names)
          find_maxnreg(s, d->data[i]);

@@ -141,6 +141,11 @@ check_param_name(const Around *a, const TlNode *text)
       report_unknown(a->s, a->kernel, text->range, name);
 }
 
+typedef struct Configs {
+   Around *a;
+   const TlSvFunc *fn;
+} Configs;
+
 static void
 check_config(Around *a, const TlNode *call)
 {
@@ -184,22 +189,103 @@ check_config(Around *a, const TlNode *call)
       check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]);
 }
 
-static void
-find_configs(void *user, TlNode *n)
+/* The value that the decorator is given; NONE when it is not known here. */
+static TlSv
+given_value(const Around *a, const TlSvFunc *fn, const TlNode *n)
 {
-   Around *a = user;
-   if (!a->is_told && n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0)
-      check_config(a, n);
-   tl_ast_children(n, find_configs, user);
+   TlSv v = n ? tl_decorator_value(a->s, fn, n, NULL) : tl_sv_none();
+   bool is_unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || v.kind == TL_SV_MODULE;
+   return is_unknown ? tl_sv_none() : v;
+}
+
+/* What is wrong with an option of a decorator, at `n`; `form` is how it is written. */
+static void
+refuse_option(Around *a, const TlNode *n, const char *option, const char *what, const TlSv *got,
+              const char *form)
+{
+   tl_report(a->s->diags, E0302, n->range, option, "autotune", what, tl_sv_describe(a->s, got));
+   tl_help(a->s->diags, "write %s", form);
+   a->is_told = true;
+}
+
+static bool
+is_config(const TlSv *v)
+{
+   return v->kind == TL_SV_OBJECT && strcmp(v->fields->type_name, "Config") == 0;
+}
+
+/* configs=[64, 128], [{"BLOCK": 64}], triton.Config({"BLOCK": 64}) */
+static void
+check_config_list(Around *a, const TlSvFunc *fn, const TlNode *list)
+{
+   static const char what[] = "a list of configurations";
+   TlSv v = given_value(a, fn, list);
+   bool is_list = list->kind == TL_AST_LIST && v.kind == TL_SV_TUPLE &&
+                  v.tuple->len == tl_ast_List(list)->items.len;
+   if (is_config(&v) || v.kind == TL_SV_DICT || tl_sv_is_number(&v) || v.kind == TL_SV_STR) {
+      const char *one = is_config(&v)          ? tl_node_text(a->s, list)
+                        : v.kind == TL_SV_DICT ? tl_arena_printf(a->s->arena, "triton.Config(%s)",
+                                                                 tl_node_text(a->s, list))
+                                               : "triton.Config({\"BLOCK\": 64})";
+      refuse_option(a, list, "configs", what, &v,
+                    tl_arena_printf(a->s->arena, "configs=[%s]", one));
+      return;
+   }
+   for (size_t i = 0; v.kind == TL_SV_TUPLE && i < v.tuple->len; i++) {
+      const TlSv *item = &v.tuple->items[i];
+      const TlNode *n = is_list ? tl_ast_List(list)->items.data[i] : list;
+      bool is_dict = item->kind == TL_SV_DICT;
+      if (!is_dict && !tl_sv_is_number(item) && item->kind != TL_SV_STR &&
+          item->kind != TL_SV_TUPLE)
+         continue;
+      refuse_option(a, n, "configs", what, item,
+                    is_dict && is_list
+                       ? tl_arena_printf(a->s->arena, "triton.Config(%s)", tl_node_text(a->s, n))
+                       : "triton.Config({\"BLOCK\": 64}), with the names of "
+                         "parameters and their values");
+      return;
+   }
+}
+
+/* triton.Config(64), triton.Config({"BLOCK": 64}, "4") */
+static void
+check_config_values(Around *a, const TlSvFunc *fn, const TlNode *call)
+{
+   static const char *const numbers[] = {"num_warps", "num_stages", "num_ctas"};
+   const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
+   TlSv v = given_value(a, fn, kwargs);
+   if (!kwargs && !tl_ast_Call(call)->args.len) {
+      tl_report(a->s->diags, E0251, call->range, "Config", "kwargs");
+      tl_help(a->s->diags,
+              "give the values of parameters as a dict: triton.Config({\"BLOCK\": 64})");
+      a->is_told = true;
+   } else if (v.kind != TL_SV_NONE && v.kind != TL_SV_DICT && v.kind != TL_SV_OBJECT) {
+      tl_report(a->s->diags, E0302, kwargs->range, "kwargs", "Config", "a dict of parameters",
+                tl_sv_describe(a->s, &v));
+      tl_help(a->s->diags, "give the values of parameters by name: triton.Config({\"BLOCK\": 64})");
+      a->is_told = true;
+   }
+   for (int i = 0; i < 3 && !a->is_told; i++) {
+      const TlNode *n = tl_decorator_argument(call, numbers[i], i + 1);
+      v = given_value(a, fn, n);
+      if (v.kind == TL_SV_NONE || (v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024))
+         continue;
+      tl_report(a->s->diags, E0260, n->range, numbers[i], tl_sv_describe(a->s, &v));
+      a->is_told = true;
+   }
 }
 
 /* Triton passes over a key that is no parameter: the choice for one value serves all. */
 static void
-check_keys(const Around *a, const TlNode *autotune)
+check_keys(Around *a, const TlNode *key)
 {
-   const TlNode *key =
-      autotune->kind == TL_AST_CALL ? tl_decorator_argument(autotune, "key", 1) : NULL;
-   if (!key || key->kind != TL_AST_LIST)
+   TlSv text = {.kind = TL_SV_STR};
+   if (key->kind == TL_AST_STR) {
+      text.s = tl_ast_Str(key)->value;
+      refuse_option(a, key, "key", "a list of parameters' names", &text,
+                    tl_arena_printf(a->s->arena, "key=[%s]", tl_node_text(a->s, key)));
+   }
+   if (key->kind != TL_AST_LIST)
       return;
    const TlNodeList *names = &tl_ast_List(key)->items;
    for (size_t i = 0; i < names->len; i++) {
@@ -218,23 +304,6 @@ check_keys(const Around *a, const TlNode *autotune)
    }
 }
 
-/* configs=[{"BLOCK": 64}] */
-static void
-check_config_list(const Around *a, const TlNode *autotune)
-{
-   const TlNode *list =
-      autotune->kind == TL_AST_CALL ? tl_decorator_argument(autotune, "configs", 0) : NULL;
-   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++) {
-      const TlNode *n = tl_ast_List(list)->items.data[i];
-      if (n->kind != TL_AST_DICT)
-         continue;
-      tl_report(a->s->diags, E0302, n->range, "configs", "autotune", "a list of configurations",
-                "a dict");
-      tl_help(a->s->diags, "write triton.Config(%s)", tl_range_text(a->s, n->range));
-      return;
-   }
-}
-
 /* @triton.jit above @triton.autotune: Triton's jit takes functions only. */
 static void
 check_order(const Around *a, const TlNodeList *decorators)
@@ -250,16 +319,66 @@ check_order(const Around *a, const TlNodeList *decorators)
 }
 
 static void
+find_configs(void *user, TlNode *n)
+{
+   Configs *c = user;
+   if (!c->a->is_told && n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0) {
+      check_config(c->a, n);
+      if (!c->a->is_told)
+         check_config_values(c->a, c->fn, n);
+   }
+   tl_ast_children(n, find_configs, user);
+}
+
+static bool
+has_starred(const TlNodeList *args)
+{
+   for (size_t i = 0; i < args->len; i++)
+      if (args->data[i]->kind == TL_AST_STARRED ||
+          (args->data[i]->kind == TL_AST_KEYWORD && !tl_ast_Keyword(args->data[i])->name))
+         return true;
+   return false;
+}
+
+/* config=[..]: of that option's name another message is made. */
+static bool
+has_misspelt(const TlNode *decorator, const char *option)
+{
+   const TlNodeList *args = decorator->kind == TL_AST_CALL ? &tl_ast_Call(decorator)->args : NULL;
+   for (size_t i = 0; args && i < args->len; i++) {
+      const TlNode *a = args->data[i];
+      TlNearest near = {.name = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : option};
+      tl_nearest_try(&near, option);
+      if (near.best)
+         return true;
+   }
+   return false;
+}
+
+static void
 check_autotune(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    check_order(a, d);
    for (size_t i = 0; i < d->len; i++) {
-      if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
+      const TlNode *n = d->data[i];
+      if (strcmp(tl_decorator_name(n), "autotune") != 0 || tl_is_of_other_package(a->s, fn, n))
          continue;
-      check_config_list(a, d->data[i]);
-      find_configs(a, d->data[i]);
-      check_keys(a, d->data[i]);
+      const TlNode *configs = tl_decorator_argument(n, "configs", 0),
+                   *key = tl_decorator_argument(n, "key", 1);
+      bool is_open = n->kind == TL_AST_CALL && has_starred(&tl_ast_Call(n)->args);
+      Configs c = {a, fn};
+      if (configs)
+         check_config_list(a, fn, configs);
+      find_configs(&c, (TlNode *)(uintptr_t)n);
+      if (key)
+         check_keys(a, key);
+      const char *missing = !configs ? "configs" : !key ? "key" : NULL;
+      if (!a->is_told && !is_open && missing && !has_misspelt(n, missing)) {
+         tl_report(a->s->diags, E0251, n->range, "autotune", missing);
+         tl_help(a->s->diags, "write @triton.autotune(configs=[triton.Config({\"BLOCK\": 64})], "
+                              "key=[\"n\"]), with the parameters whose values make a new choice");
+      }
    }
 }
 
@@ -340,10 +459,12 @@ static void
 check_annotations(TlSema *s, const TlSvFunc *fn)
 {
    const TlNodeList *params = &tl_ast_Function(fn->node)->params;
+   const TlSource *file = tl_source(s->sources, fn->source->file);
+   bool is_text = strstr(file->text, "from __future__ import annotations"); /* never evaluated */
    for (size_t i = 0; i < params->len; i++) {
       const TlNode *a = tl_ast_Param(params->data[i])->annotation;
       const TlNode *of = a && a->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(a)->value : NULL;
-      TlSv v;
+      TlSv v, found;
       if (!of || of->kind != TL_AST_NAME ||
           !tl_lookup_quiet(s, tl_module_frame(s, fn->source), tl_ast_Name(of)->id, &v) ||
           v.kind != TL_SV_MODULE || v.module->kind != TL_MOD_BUILTIN)
@@ -353,10 +474,15 @@ check_annotations(TlSema *s, const TlSvFunc *fn)
       tl_nearest_try(&near, "constexpr");
       for (unsigned d = 0; d < TL_DTYPE_COUNT; d++)
          tl_nearest_try(&near, tl_dtype_info[d].triton_name);
-      if (!near.best || tl_module_attr(s, v.module, name, &v))
+      bool is_of_tl =
+         !is_text && (strcmp(name, "constexpr") == 0 || tl_dtype_constant(s, name, &found));
+      if ((!near.best && !is_of_tl) || tl_module_attr(s, v.module, name, &found))
          continue;
       tl_report(s->diags, E0201, a->range, v.module->name, name);
-      tl_help(s->diags, "did you mean '%s'?", near.best);
+      if (is_of_tl)
+         tl_help(s->diags, "it is a name of triton.language: write tl.%s", name);
+      else
+         tl_help(s->diags, "did you mean '%s'?", near.best);
    }
 }
 

@@ -188,7 +188,7 @@ idle_value(const TlNode *v)
       return "expression";
    case TL_AST_NAME:
    case TL_AST_ATTRIBUTE:
-      return "name: it is not called";
+      return "name";
    default:
       return NULL;
    }
@@ -305,6 +305,20 @@ check_ending(TlSema *s, const TlAstWhile *loop)
       tl_report(s->diags, W0213, loop->test->range);
 }
 
+void
+tl_report_idle(TlSema *s, const TlNode *value, const char *what)
+{
+   const char *text = tl_node_text(s, value);
+   bool is_name = value->kind == TL_AST_NAME || value->kind == TL_AST_ATTRIBUTE;
+   tl_report(s->diags, W0200, value->range,
+             is_name ? tl_arena_printf(s->arena, "name '%.60s'", text) : what);
+   if (is_name)
+      tl_help(s->diags, "it is not called: functions are called by their parentheses, %.60s()",
+              text);
+   else if (value->kind == TL_AST_COMPARE)
+      tl_help(s->diags, "'=' assigns, '==' compares");
+}
+
 static void
 check_statement(void *user, TlNode *n)
 {
@@ -317,7 +331,7 @@ check_statement(void *user, TlNode *n)
       const TlNode *v = tl_ast_ExprStmt(n)->value;
       const char *what = idle_value(v);
       if (what && (v->kind == TL_AST_COMPARE || !has_call(v)))
-         tl_report(s->diags, W0200, v->range, what);
+         tl_report_idle(s, v, what);
    }
    const TlNodeList *blocks[2] = {NULL, NULL};
    if (n->kind == TL_AST_IF) {

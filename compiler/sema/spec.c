@@ -1145,7 +1145,8 @@ resolve(TlSema *s, Spec *p)
       if (param(p, i)->kind != TL_AST_OP_PLAIN) {
          if (param(p, i)->kind == TL_AST_OP_KW_MARK || param(p, i)->kind == TL_AST_OP_POS_MARK)
             continue;
-         return tl_refuse(s->diags, E0274, param(p, i)->node.range, p->fn->name);
+         return tl_refuse(s->diags, E0274, param(p, i)->node.range, p->fn->name,
+                          tl_range_text(s, param(p, i)->node.range));
       }
    /* marks are not parameters */
    TlAstFunction *copy = tl_new(s->arena, TlAstFunction);

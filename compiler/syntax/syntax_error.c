@@ -222,6 +222,22 @@ const char tl_launch_help[] =
    "a kernel is launched by kernel[(programs,)](arguments); threads are the "
    "compiler's matter";
 
+/* i =< n: the sign of equality comes last.  The error is at either half. */
+static const char *
+turned_comparison(const Place *p)
+{
+   for (size_t at = p->at > p->first ? p->at - 1 : p->at; at <= p->at; at++) {
+      const TlToken *t = &p->t[at];
+      if (t->kind != TL_TOK_ASSIGN || t[1].begin != t->end)
+         continue;
+      if (t[1].kind == TL_TOK_LT)
+         return "write '<='";
+      if (t[1].kind == TL_TOK_GT)
+         return "write '>='";
+   }
+   return NULL;
+}
+
 /* Two operator characters of other languages: `a && b`, `i++`, `a <> b`. */
 static const char *
 operator_slip(const Place *p)
@@ -247,8 +263,9 @@ operator_slip(const Place *p)
       return "attributes follow a '.', as in x.shape; pointers are read by tl.load(pointer)";
    if (found == TL_TOK_GT && before == TL_TOK_LT && touches(p, 1))
       return "write '!='";
-   if (found == TL_TOK_GT && before == TL_TOK_ASSIGN && touches(p, 1))
-      return "write '>='";
+   const char *comparison = turned_comparison(p);
+   if (comparison)
+      return comparison;
    if (found == TL_TOK_NAME && before == TL_TOK_NAME && kind_at(p, 2) == TL_TOK_FLOORDIV)
       return "'//' divides; comments start with '#'";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
@@ -521,6 +538,22 @@ help_c_type(TlParser *ps, const Place *p)
    return false;
 }
 
+/* def k(x: *fp32, BLOCK: constexpr 128) */
+static bool
+help_default(TlParser *ps, const Place *p)
+{
+   int found = kind_at(p, 0);
+   bool is_def = p->t[p->first].kind == TL_TOK_DEF && p->open != SIZE_MAX &&
+                 p->t[p->open].kind == TL_TOK_LPAREN;
+   bool is_value = starts_operand(found) && found != TL_TOK_NAME;
+   if (!is_def || !is_value || kind_at(p, 1) != TL_TOK_NAME)
+      return false;
+   const TlToken *t = &p->t[p->at];
+   tl_help(ps->diags, "a parameter's default follows a '=': %.*s = %.*s", text_len(t - 1),
+           ps->text + t[-1].begin, text_len(t), ps->text + t->begin);
+   return true;
+}
+
 static void
 give_help(TlParser *ps, const Place *p)
 {
@@ -531,7 +564,7 @@ give_help(TlParser *ps, const Place *p)
    if (help) {
       tl_help(ps->diags, "%s", help);
    } else if (help_foreign_word(ps, p) || help_c_type(ps, p) || help_c_parameter(ps, p) ||
-              help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
+              help_default(ps, p) || help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
       return;
    } else if (is_keyword(found) && p->expected[TL_TOK_NAME] &&
               (!starts_operand(found) || !p->expected[TL_TOK_INT])) {
