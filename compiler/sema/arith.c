@@ -172,7 +172,8 @@ is_number_or_value(TlSema *s, const TlSv *v, TlRange range)
       return false;
    if (v->kind == TL_SV_VALUE || tl_sv_is_number(v))
       return true;
-   return tl_refuse(s->diags, E0280, range, tl_sv_describe(s, v));
+   tl_report(s->diags, E0280, range, tl_sv_describe(s, v));
+   return tl_help_no_number(s, v) && false;
 }
 
 TlValue *
@@ -419,6 +420,12 @@ is_float(const TlSv *v)
    return elem && elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
 }
 
+static bool
+is_no_number(const TlSv *v)
+{
+   return v->kind != TL_SV_VALUE && !tl_sv_is_number(v);
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -427,6 +434,8 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       tl_blame_sv(s, is_float(a) ? a : b, TL_WANT_INT);
    if (a->kind == TL_SV_NONE || b->kind == TL_SV_NONE)
       tl_help(s->diags, "test for None with 'is None' before using the value");
+   else if (is_no_number(a) || is_no_number(b))
+      (void)tl_help_no_number(s, is_no_number(a) ? a : b);
    else if (op == TL_AST_OP_MATMUL)
       tl_help(s->diags, "use tl.dot(a, b)");
    else if (op == TL_AST_OP_BITXOR && (is_float(a) || is_float(b)))

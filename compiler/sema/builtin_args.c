@@ -124,44 +124,6 @@ tl_call_has(const TlCall *call, unsigned i)
 }
 
 /* ---- readers ---- */
-/* The way out where a single value is wanted and something else is given. */
-static void
-help_no_value(TlSema *s, const TlCall *call, unsigned i)
-{
-   const TlSv *v = &call->args[i];
-   const char *param = tl_call_param(s, call, i);
-   switch (v->kind) {
-   case TL_SV_TUPLE:
-      tl_help(s->diags,
-              "'%s' is one value: t[0] is an item of a %s t, and tl.join(a, b) makes one "
-              "tile of two",
-              param, v->tuple->is_list ? "list" : "tuple");
-      return;
-   case TL_SV_STR:
-      tl_help(s->diags, "'%s' is a number or tile, written without quotes", param);
-      return;
-   case TL_SV_TYPE:
-      if (strstr(call->row->signature, "out_dtype="))
-         tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
-      else
-         tl_help(s->diags,
-                 "a type is no value: tl.full(shape, 0, dtype) makes one of it, x.to(dtype) "
-                 "converts to it");
-      return;
-   case TL_SV_DICT:
-      tl_help(s->diags, "'%s' is one value: of a dict d take d[\"key\"]", param);
-      return;
-   case TL_SV_BLOCKPTR:
-      if (v->block_ptr->is_descriptor)
-         tl_help(s->diags, "a descriptor is no value: its block is read by desc.load([i, j])");
-      else
-         tl_help(s->diags, "a block pointer is no value: its block is read by tl.load(pointer)");
-      return;
-   default:
-      (void)tl_help_no_number(s, v);
-   }
-}
-
 TlValue *
 tl_call_value(TlSema *s, const TlCall *call, unsigned i)
 {
@@ -177,7 +139,10 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
-   help_no_value(s, call, i);
+   if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
+      tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
+   else
+      (void)tl_help_no_number(s, v);
    return NULL;
 }
 
@@ -287,6 +252,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    TlRange range = tl_call_arg_range(call, i);
    const char *param = tl_call_param(s, call, i), *text = tl_sv_text(s, v);
    const char *help = tl_slip_help(call->row, TL_SLIP_WRONG, param);
+   if (help && v->kind == TL_SV_TUPLE && strcmp(what, "an integer") == 0)
+      help = NULL; /* tl.max(x, (0, 1)): several axes */
    if (v->kind == TL_SV_POISON)
       return false;
    if (tl_sv_is_runtime(v)) {
@@ -302,8 +269,14 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
       TlSv dtype;
       bool is_bool = strcmp(what, "True or False") == 0;
-      if (help && v->kind != TL_SV_STR)
+      bool is_type = tl_starts_with(what, "a type");
+      bool is_size = tl_sv_is_number(v) || v->kind == TL_SV_TUPLE;
+      if (help && v->kind != TL_SV_STR && (!is_type || is_size))
          tl_help(s->diags, "%s", help);
+      else if (is_type && v->kind != TL_SV_STR)
+         tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
+      else if (v->kind == TL_SV_TUPLE && (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
+         tl_help(s->diags, "one axis at a time, the last first: tl.sum(tl.sum(x, 1), 0)");
       else if (is_bool)
          tl_help(s->diags, "write %s=True or %s=False", param, param);
       else if (v->kind == TL_SV_BUILTIN && strcmp(v->builtin.row->name, "constexpr") == 0)

@@ -99,7 +99,10 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
    p->base = base->value;
    tl_sv_items(&call->args[ARG_SHAPE], &items, &num);
    p->rank = num;
-   if (num == 0 || num > TL_MAX_RANK)
+   if (num == 0)
+      return tl_sv_refuse(s, E0306, tl_call_arg_range(call, ARG_SHAPE), "shape", call->row->name,
+                          tl_sv_describe(s, &call->args[ARG_SHAPE]));
+   if (num > TL_MAX_RANK)
       return tl_sv_refuse(s, E0298, tl_call_arg_range(call, ARG_SHAPE), TL_MAX_RANK, num);
    const TlSv *block;
    unsigned block_rank;

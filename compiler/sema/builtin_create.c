@@ -16,7 +16,7 @@ tl_builtin_program(TlSema *s, const TlCall *call)
    if (!tl_call_int(s, call, 0, &axis))
       return tl_sv_poison();
    if (axis < 0 || axis > 2) {
-      tl_report(s->diags, E0314, tl_call_arg_range(call, 0), (long long)axis);
+      tl_report(s->diags, E0314, tl_call_arg_range(call, 0), call->row->name, (long long)axis);
       tl_help(s->diags, "a grid has three axes; fold more into one: pid // n and pid %% n");
       return tl_sv_poison();
    }

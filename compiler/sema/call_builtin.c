@@ -151,7 +151,7 @@ tl_builtin_signature(TlArena *arena, const TlBuiltin *row, bool is_method)
    rest = rest ? rest + 2 : "";
    if (row->namespaces & TL_NS_DESCRIPTOR)
       return tl_arena_printf(arena, "desc.%s(%s)", row->name, rest);
-   if (strcmp(row->signature, "self") == 0)
+   if (strcmp(row->signature, "self") == 0 && row->name[0] != '_')
       return tl_arena_printf(arena, "dtype.%s()", row->name);
    if (is_method)
       return tl_arena_printf(arena, "x.%s(%s)", row->name, rest);

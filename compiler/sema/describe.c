@@ -313,6 +313,30 @@ tl_help_no_number(TlSema *s, const TlSv *v)
       tl_help(s->diags, "None is what functions without 'return' give, store(..) among them, and "
                         "an argument that is left out: test that with 'is not None'");
       return true;
+   case TL_SV_TUPLE:
+      tl_help(s->diags,
+              "one value is wanted: t[0] is an item of a %s t, and tl.join(a, b) makes one "
+              "tile of two",
+              v->tuple->is_list ? "list" : "tuple");
+      return true;
+   case TL_SV_STR:
+      tl_help(s->diags, "\"quotes\" make a text: numbers, and names of tiles, are written "
+                        "without them");
+      return true;
+   case TL_SV_TYPE:
+      tl_help(s->diags, "a type is no value: tl.full(shape, 0, dtype) makes one of it, x.to(dtype) "
+                        "converts to it");
+      return true;
+   case TL_SV_DICT:
+      tl_help(s->diags, "one value is wanted: of a dict d take d[\"key\"]");
+      return true;
+   case TL_SV_BLOCKPTR:
+      if (v->block_ptr->is_descriptor)
+         tl_help(s->diags, "a descriptor is no value: its block is read by desc.load([i, j])");
+      else
+         tl_help(s->diags, "a block pointer is no value: its block is read by tl.load(pointer), "
+                           "and tl.advance(pointer, offsets) moves it");
+      return true;
    default:
       return false;
    }

@@ -199,8 +199,6 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
-   else if (a->kind == TL_SV_BLOCKPTR || b->kind == TL_SV_BLOCKPTR)
-      tl_help(s->diags, "a block pointer moves by tl.advance(pointer, offsets)");
    else if (!tl_help_no_number(s, a))
       (void)tl_help_no_number(s, b);
    return tl_sv_poison();
