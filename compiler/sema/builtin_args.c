@@ -189,6 +189,21 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    return NULL;
 }
 
+void
+tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to)
+{
+   const TlSv *v = &call->args[i];
+   TlRange range = tl_call_arg_range(call, i);
+   const char *text = tl_range_text(s, range);
+   bool is_decimal = strspn(text, "-0123456789_") == strlen(text);
+   if (v->kind != TL_SV_INT || v->is_strong || v->is_large || !is_decimal || to == TL_I1 ||
+       tl_dtype_is_float(to))
+      return;
+   int64_t becomes = tl_bits_to_int(to, tl_int_to_bits(to, v->i));
+   if (becomes != v->i)
+      tl_report(s->diags, W0218, range, text, tl_dtype_info[to].text, (long long)becomes);
+}
+
 bool
 tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer)
 {
@@ -262,7 +277,10 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       if (help)
          tl_help(s->diags, "%s", help);
       else if (is_scalar)
-         tl_help(s->diags, "pass it as a parameter annotated tl.constexpr");
+         tl_help(s->diags,
+                 "%.40s is known in the run only: pass it as a parameter annotated "
+                 "tl.constexpr",
+                 tl_range_text(s, range));
       else
          tl_help(s->diags, "'%s' is %s, written out or a tl.constexpr parameter", param, what);
    } else {
@@ -407,7 +425,11 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          return false;
       if (tl_sv_is_runtime(&items[i])) {
          tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
-         tl_help(s->diags, "sizes come from parameters annotated tl.constexpr");
+         tl_help(
+            s->diags,
+            "%.40s is known in the run only: sizes come from parameters annotated tl.constexpr, "
+            "the count of a loop from tl.static_range",
+            tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
       }

@@ -86,6 +86,8 @@ filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, 
       return tl_sv_refuse(s, E0313, tl_call_arg_range(call, 1), call->row->name, "a scalar value",
                           tl_type_cstr(s->arena, value->value->type));
    TlSv filling = as_pattern(value, dtype);
+   if (value == &call->args[1])
+      tl_warn_wraps(s, call, 1, dtype);
    TlValue *v = tl_sema_value_as(s, &filling, dtype, tl_call_arg_range(call, 1));
    if (v && tl_type_is_tile(v->type))
       v = tl_t1(&s->b, TL_OP_RESHAPE, v->type->elem, v);

@@ -159,6 +159,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    }
    bool is_bool;
    ptr = byte_pointer(s, ptr, &is_bool);
+   if (elem->elem->kind == TL_TYPE_SCALAR && !is_bool)
+      tl_warn_wraps(s, call, STORE_VALUE, elem->elem->dtype);
    if (is_bool) /* any value to a boolean is 0 or 1 */
       v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
    v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;

@@ -133,12 +133,27 @@ report_plain_calls(TlSema *s, const TlKernelInfo *k)
 }
 
 /* ---- configurations ---- */
-static void
+/* True after a report. */
+static bool
 check_param_name(const Around *a, const TlNode *text)
 {
    const char *name = text && text->kind == TL_AST_STR ? tl_ast_Str(text)->value.data : NULL;
-   if (name && param_named(a->kernel, name) < 0 && !is_launch_option(name))
+   bool is_unknown = name && param_named(a->kernel, name) < 0 && !is_launch_option(name);
+   if (is_unknown)
       report_unknown(a->s, a->kernel, text->range, name);
+   return is_unknown;
+}
+
+static void
+help_near_param(const Around *a, const char *name, const char *otherwise)
+{
+   TlNearest near = {.name = name};
+   for (unsigned p = 0; p < a->kernel->num_params; p++)
+      tl_nearest_try(&near, a->kernel->params[p].name);
+   if (near.best)
+      tl_help(a->s->diags, "did you mean '%s'?", near.best);
+   else
+      tl_help(a->s->diags, "%s", otherwise);
 }
 
 typedef struct Configs {
@@ -293,15 +308,18 @@ check_keys(Around *a, const TlNode *key)
       const char *name = n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
       if (!name || param_named(a->kernel, name) >= 0)
          continue;
-      TlNearest near = {.name = name};
-      for (unsigned p = 0; p < a->kernel->num_params; p++)
-         tl_nearest_try(&near, a->kernel->params[p].name);
-      tl_report(a->s->diags, W0211, n->range, name, a->kernel->name);
-      if (near.best)
-         tl_help(a->s->diags, "did you mean '%s'?", near.best);
-      else
-         tl_help(a->s->diags, "name parameters whose values decide which configuration is best");
+      tl_report(a->s->diags, W0211, n->range, "the tuner's key", name, a->kernel->name);
+      help_near_param(a, name, "name parameters whose values decide which configuration is best");
    }
+}
+
+/* reset_to_zero=["out"]: arrays that each measurement changes. */
+static void
+check_arrays(Around *a, const TlNode *list)
+{
+   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++)
+      if (!a->is_told && check_param_name(a, tl_ast_List(list)->items.data[i]))
+         a->is_told = true;
 }
 
 /* @triton.jit above @triton.autotune: Triton's jit takes functions only. */
@@ -373,6 +391,8 @@ check_autotune(Around *a, const TlSvFunc *fn)
       find_configs(&c, (TlNode *)(uintptr_t)n);
       if (key)
          check_keys(a, key);
+      check_arrays(a, tl_decorator_argument(n, "reset_to_zero", -1));
+      check_arrays(a, tl_decorator_argument(n, "restore_value", -1));
       const char *missing = !configs ? "configs" : !key ? "key" : NULL;
       if (!a->is_told && !is_open && missing && !has_misspelt(n, missing)) {
          tl_report(a->s->diags, E0251, n->range, "autotune", missing);
@@ -382,9 +402,51 @@ check_autotune(Around *a, const TlSvFunc *fn)
    }
 }
 
+/* do_not_specialize=["stride", 7]: names of parameters, or their numbers from 0. */
+static void
+check_unspecialized(const Around *a, const TlNode *list)
+{
+   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++) {
+      const TlNode *n = tl_ast_List(list)->items.data[i];
+      const char *name = n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
+      if (!name || param_named(a->kernel, name) >= 0)
+         continue;
+      tl_report(a->s->diags, W0211, n->range, "what is not to be specialised,", name,
+                a->kernel->name);
+      help_near_param(a, name, "name parameters of the kernel");
+   }
+}
+
+typedef struct Arguments { /* of a heuristic */
+   Around *a;
+   const char *dict; /* the lambda's parameter */
+} Arguments;
+
+/* args["total"], in a lambda of args */
+static void
+find_argument(void *user, TlNode *n)
+{
+   Arguments *h = user;
+   const TlAstSubscript *x = n->kind == TL_AST_SUBSCRIPT ? tl_ast_Subscript(n) : NULL;
+   bool is_of_dict = x && x->value->kind == TL_AST_NAME && tl_ast_Name(x->value)->id == h->dict;
+   if (is_of_dict && x->indices.len == 1 && !h->a->is_told)
+      h->a->is_told = check_param_name(h->a, x->indices.data[0]);
+   tl_ast_children(n, find_argument, user);
+}
+
+static void
+check_heuristic(Around *a, const TlNode *v)
+{
+   const TlNodeList *params = v->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(v)->params : NULL;
+   if (!params || params->len != 1 || !tl_ast_Param(params->data[0])->name)
+      return;
+   Arguments h = {a, tl_ast_Param(params->data[0])->name};
+   find_argument(&h, tl_ast_Lambda(v)->body);
+}
+
 /* Values that no function gives: a heuristic is called with the arguments. */
 static void
-check_heuristics(const Around *a, const TlSvFunc *fn)
+check_heuristics(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
@@ -397,6 +459,7 @@ check_heuristics(const Around *a, const TlSvFunc *fn)
       const TlNodeList *given = &tl_ast_Dict(values)->values;
       for (size_t k = 0; k < given->len; k++) {
          const TlNode *v = given->data[k];
+         check_heuristic(a, v);
          if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
             continue;
          tl_report(a->s->diags, E0257, v->range,
@@ -639,6 +702,13 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    Around around = {.s = s, .kernel = k};
    check_autotune(&around, fn);
    check_heuristics(&around, fn);
+   for (size_t i = 0; i < tl_ast_Function(fn->node)->decorators.len; i++) {
+      const TlNode *d = tl_ast_Function(fn->node)->decorators.data[i];
+      if (!tl_is_jit_decorator(d))
+         continue;
+      check_unspecialized(&around, tl_decorator_argument(d, "do_not_specialize", -1));
+      check_unspecialized(&around, tl_decorator_argument(d, "do_not_specialize_on_alignment", -1));
+   }
    const TlGlobal *g = tl_global_find(s, fn->source, fn->name);
    bool is_own = g && g->value.kind == TL_SV_FUNC && g->value.func->node == fn->node;
    if (is_own && !fn->source->is_tile)
