@@ -4,6 +4,7 @@
 #include "sema/impl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- small helpers ---- */
@@ -194,14 +195,25 @@ tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to)
 {
    const TlSv *v = &call->args[i];
    TlRange range = tl_call_arg_range(call, i);
-   const char *text = tl_range_text(s, range);
-   bool is_decimal = strspn(text, "-0123456789_") == strlen(text);
-   if (v->kind != TL_SV_INT || v->is_strong || v->is_large || !is_decimal || to == TL_I1 ||
-       tl_dtype_is_float(to))
+   const char *text = tl_range_text(s, range), *becomes = NULL;
+   bool is_decimal = strspn(text, "-0123456789_.e+") == strlen(text);
+   if (!tl_sv_is_number(v) || v->is_strong || v->is_large || !is_decimal || to == TL_I1)
       return;
-   int64_t becomes = tl_bits_to_int(to, tl_int_to_bits(to, v->i));
-   if (becomes != v->i)
-      tl_report(s->diags, W0218, range, text, tl_dtype_info[to].text, (long long)becomes);
+   if (tl_dtype_is_float(to)) {
+      double x = tl_known_double(v);
+      x = tl_bits_to_double(to, tl_double_to_bits(to, x, TL_ROUND_NEAREST_EVEN));
+      if (isinf(x))
+         becomes = x < 0 ? "-inf" : "inf";
+   } else if (v->kind == TL_SV_INT) {
+      int64_t n = tl_bits_to_int(to, tl_int_to_bits(to, v->i));
+      if (n != v->i)
+         becomes = tl_arena_printf(s->arena, "%lld", (long long)n);
+   }
+   if (!becomes)
+      return;
+   tl_report(s->diags, W0218, range, text, tl_dtype_info[to].text, becomes);
+   if (tl_dtype_is_float(to))
+      tl_help(s->diags, "choose a wider type, tl.float32; infinity is written float(\"inf\")");
 }
 
 bool

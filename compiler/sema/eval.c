@@ -961,7 +961,9 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       const char *text = tl_range_text(s, range);
       if (tl_sv_is_runtime(v) && strchr(text, ','))
          tl_help(s->diags,
-                 "it is one value, and '%.40s' are several names: write one; "
+                 "it is one value, and '%.40s' are several names: write one; a tile is taken apart "
+                 "by tl.split or "
+                 "tl.reshape; "
                  "tl.max(x, axis, return_indices=True) gives two values, enumerate(..) in a loop "
                  "pairs",
                  text);

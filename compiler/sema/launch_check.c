@@ -313,6 +313,27 @@ check_keys(Around *a, const TlNode *key)
    }
 }
 
+/* prune_configs_by={"early_prune": f}: Triton passes over a key that it does not know. */
+static void
+check_pruning(Around *a, const TlNode *by)
+{
+   static const char *const names[] = {"early_config_prune", "perf_model", "top_k"};
+   const TlNodeList *keys = by && by->kind == TL_AST_DICT ? &tl_ast_Dict(by)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !a->is_told; i++) {
+      const TlNode *n = keys->data[i];
+      const char *name = n && n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
+      bool is_known = !name;
+      for (size_t k = 0; name && k < sizeof names / sizeof names[0]; k++)
+         is_known |= strcmp(names[k], name) == 0;
+      if (is_known)
+         continue;
+      tl_report(a->s->diags, E0253, n->range, "prune_configs_by", name);
+      tl_help(a->s->diags, "it has early_config_prune, a function of (configs, named_args), and "
+                           "perf_model with top_k");
+      a->is_told = true;
+   }
+}
+
 /* reset_to_zero=["out"]: arrays that each measurement changes. */
 static void
 check_arrays(Around *a, const TlNode *list)
@@ -391,6 +412,7 @@ check_autotune(Around *a, const TlSvFunc *fn)
       find_configs(&c, (TlNode *)(uintptr_t)n);
       if (key)
          check_keys(a, key);
+      check_pruning(a, tl_decorator_argument(n, "prune_configs_by", -1));
       check_arrays(a, tl_decorator_argument(n, "reset_to_zero", -1));
       check_arrays(a, tl_decorator_argument(n, "restore_value", -1));
       const char *missing = !configs ? "configs" : !key ? "key" : NULL;

@@ -370,10 +370,10 @@ check_call_used(TlSema *s, TlFrame *f, const TlNode *call, const TlSv *result)
    TlSv fn = tl_quiet_value(s, f, callee, NULL);
    bool is_value = result->kind == TL_SV_VALUE || result->kind == TL_SV_BLOCKPTR ||
                    (result->kind == TL_SV_TUPLE && result->tuple->len);
-   if (!is_value || fn.kind != TL_SV_BUILTIN || tl_is_host(f))
+   bool is_function = fn.kind == TL_SV_BUILTIN || fn.kind == TL_SV_FUNC;
+   if (!is_value || !is_function || tl_is_host(f))
       return;
-   tl_report(s->diags, W0200, call->range,
-             tl_arena_printf(s->arena, "call of '%s'", fn.builtin.row->name));
+   tl_report(s->diags, W0200, call->range, tl_arena_printf(s->arena, "call of '%s'", name));
    tl_help(
       s->diags, "it changes nothing in place: assign what it gives, as in x = %s%s(..)",
       callee->kind == TL_AST_ATTRIBUTE
@@ -387,12 +387,14 @@ exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
 {
    if (value->kind == TL_AST_STR || value->kind == TL_AST_CONST)
       return; /* docstring, `...` */
+   unsigned errors = s->diags->num_errors;
    check_result_used(s, f, value);
    TlBlock *block = s->b.block;
    const TlOp *before = block ? block->last : NULL;
    TlSv v = tl_eval_expr(s, f, value);
    usable(s, f, v, value->range);
-   if (value->kind == TL_AST_CALL && block && block == s->b.block && is_idle(block, before))
+   bool is_call = value->kind == TL_AST_CALL && s->diags->num_errors == errors;
+   if (is_call && block && block == s->b.block && is_idle(block, before))
       check_call_used(s, f, value, &v);
    keep_promise(s, f, value, &v);
    if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)

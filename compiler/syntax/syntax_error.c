@@ -29,20 +29,37 @@ static const struct {
    {"type", "type aliases are not supported"},
    {"goto", "there is no 'goto': loops are 'for' and 'while', and 'if' skips what follows it"},
    {"struct", "there are no structures: give the parts names of their own, or write a tuple"},
+   {"extern", "kernels need no linkage; write '@kernel' and 'def' alone"},
+   {"static", "names need no storage class: leave it out"},
+   {"inline", "functions are inlined as they are: leave it out"},
+   {"__device__", "functions are defined with 'def', and kernels call them"},
+   {"template", "a size or type is a parameter annotated constexpr"},
+   {"namespace", "each file is a module: take it out"},
+   {"include", "write 'import'"},
+   {"pub", "every function of a file can be imported: leave it out"},
+   {"export", "every function of a file can be imported: leave it out"},
+   {"end", "a block ends with its indentation: leave it out"},
+   {"then", "a block follows ':'"},
+   {"unless", "write 'if not'"},
+   {"repeat", "write 'while' or 'for'"},
+   {"throw", "nothing is raised on a GPU: write device_assert(condition, \"text\")"},
    {"typedef", "there are no type aliases: types are written out, as in 'x: fp32'"},
 };
 
-/* What C calls an element type, or a part of its name. */
-static const struct {
-   const char *c, *dtype;
-} c_types[] = {
-   {"int", "i32"},      {"float", "fp32"},    {"double", "fp64"},  {"half", "fp16"},
-   {"__half", "fp16"},  {"bool", "i1"},       {"char", "i8"},      {"short", "i16"},
-   {"long", "i64"},     {"size_t", "i64"},    {"unsigned", "u32"}, {"uint", "u32"},
-   {"int8_t", "i8"},    {"int16_t", "i16"},   {"int32_t", "i32"},  {"int64_t", "i64"},
-   {"uint8_t", "u8"},   {"uint16_t", "u16"},  {"uint32_t", "u32"}, {"uint64_t", "u64"},
-   {"float16", "fp16"}, {"bfloat16", "bf16"}, {"float32", "fp32"}, {"float64", "fp64"},
-};
+const char *
+tl_other_type(const char *name, size_t len)
+{
+   static const struct {
+      const char *name, *dtype;
+   } rows[] = {
+#define TL_OTHER_TYPE(name, dtype) {name, dtype},
+#include "syntax/other_types.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0)
+         return rows[i].dtype;
+   return NULL;
+}
 
 typedef struct Place {
    const TlParser *ps;
@@ -381,9 +398,9 @@ text_len(const TlToken *t)
 static const char *
 dtype_of(const Place *p, size_t i, char *buf, size_t size)
 {
-   for (size_t k = 0; k < sizeof c_types / sizeof c_types[0]; k++)
-      if (is_text(p, i, c_types[k].c))
-         return c_types[k].dtype;
+   const char *dtype = tl_other_type(p->ps->text + p->t[i].begin, p->t[i].end - p->t[i].begin);
+   if (dtype)
+      return dtype;
    snprintf(buf, size, "%.*s", text_len(&p->t[i]), p->ps->text + p->t[i].begin);
    return buf;
 }
