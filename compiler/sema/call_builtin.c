@@ -163,10 +163,11 @@ static void
 help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
 {
    const char *help = tl_slip_help(c->row, slip, param);
-   if (help)
-      tl_help(s->diags, "%s", help);
+   const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
+   if (help && slip == TL_SLIP_HAS_NO && !strstr(help, "tl."))
+      tl_help(s->diags, "%s; it is called as %s", help, form);
    else
-      tl_help(s->diags, "%s", tl_builtin_signature(s->arena, c->row, c->is_method));
+      tl_help(s->diags, "%s", help ? help : form);
 }
 
 /* How it is called, below an error that says of an argument only that it does not fit. */

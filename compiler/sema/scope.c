@@ -466,6 +466,25 @@ names_operand(const char *text)
    return false;
 }
 
+/* cuda.grid(1), pl.program_id(0): a module that was not imported, of a name that is known. */
+static const char *
+name_behind(TlSema *s, TlRange module)
+{
+   const TlSource *file = tl_source(s->sources, module.file);
+   const char *p = file->text + module.end;
+   if (*p != '.')
+      return NULL;
+   size_t len = 1;
+   while (isalnum((unsigned char)p[len]) || p[len] == '_')
+      len++;
+   const char *name = tl_arena_strndup(s->arena, p + 1, len - 1), *other = tl_name_instead(name);
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, name);
+   bool is_method = row && (row->flags & TL_BUILTIN_METHOD); /* of a value, as the name may be */
+   if (row && row->signature && !is_method)
+      return tl_arena_printf(s->arena, "write tl.%s", tl_call_form(s, row));
+   return other && !names_operand(other) ? tl_arena_printf(s->arena, "write %s", other) : NULL;
+}
+
 /* BLOCK_M */
 static bool
 is_constant_name(const char *name)
@@ -523,7 +542,9 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_see(s, range, &out);
       return out;
    }
-   const char *other = tl_other_name(s, name);
+   const char *other = name_behind(s, range);
+   if (!other)
+      other = tl_other_name(s, name);
    if (other && !is_called(s, range) && names_operand(other))
       other = NULL; /* a variable that is missing, t or mode, is no function */
    if (other && is_of_last_slip(s, range))

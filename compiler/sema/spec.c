@@ -1199,6 +1199,23 @@ resolve(TlSema *s, Spec *p)
    return check_complete(s, p);
 }
 
+typedef struct WarpsPlace {
+   int warps;
+   TlRange range;
+} WarpsPlace;
+
+/* num_warps=5 in a decorator, where that is what the kernel gets. */
+static void
+find_warps(void *user, TlNode *n)
+{
+   WarpsPlace *w = user;
+   const TlAstKeyword *k = n->kind == TL_AST_KEYWORD ? tl_ast_Keyword(n) : NULL;
+   bool is_it = k && k->name && strcmp(k->name, "num_warps") == 0 && k->value->kind == TL_AST_INT;
+   if (is_it && (int)tl_ast_Int(k->value)->value == w->warps)
+      w->range = k->value->range;
+   tl_ast_children(n, find_warps, user);
+}
+
 TlFunc *
 tl_sema_compile(TlSema *s, const TlSpecialization *given)
 {
@@ -1216,7 +1233,10 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
       return NULL;
    int warps = s->impl->num_warps;
    if (warps < 1 || warps > 32 || (warps & (warps - 1))) {
-      tl_report(s->diags, E0404, tl_ast_name_range(s->sources, p.fn->node), (unsigned)warps);
+      WarpsPlace place = {.warps = warps, .range = tl_ast_name_range(s->sources, p.fn->node)};
+      for (size_t i = 0; i < p.ast->decorators.len; i++)
+         find_warps(&place, p.ast->decorators.data[i]);
+      tl_report(s->diags, E0404, place.range, (unsigned)warps);
       return NULL;
    }
    TlFunc *f = tl_func_new(s->ir, own_name(p.fn), p.fn->node->range);

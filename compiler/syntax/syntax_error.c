@@ -321,6 +321,19 @@ decorator_slip(const Place *p)
    return NULL;
 }
 
+/* a = v if n > 3 */
+static bool
+ends_conditional(const Place *p)
+{
+   int found = kind_at(p, 0);
+   bool is_end = found == TL_TOK_NEWLINE || found == TL_TOK_RPAREN || found == TL_TOK_COMMA ||
+                 found == TL_TOK_RBRACKET || found == TL_TOK_COLON;
+   for (size_t i = p->at; is_end && p->expected[TL_TOK_ELSE] && i-- > p->first + 1;)
+      if (p->t[i].kind == TL_TOK_IF)
+         return true;
+   return false;
+}
+
 static const char *
 statement_slip(const Place *p)
 {
@@ -353,6 +366,8 @@ statement_slip(const Place *p)
       return "write 'for i in range(start, end):'";
    if (found == TL_TOK_SEMICOLON && p->open != SIZE_MAX)
       return "separate with ','";
+   if (ends_conditional(p))
+      return "a conditional expression has both sides: a if condition else b";
    const char *decorator = decorator_slip(p);
    if (decorator)
       return decorator;
@@ -542,6 +557,14 @@ help_c_type(TlParser *ps, const Place *p)
       tl_help(ps->diags, "to convert '%.*s' to '%.*s' write x.to(dtype), as in n.to(tl.float32)",
               (int)(t->end - t->begin), ps->text + t->begin, (int)(type->end - type->begin),
               ps->text + type->begin);
+      return true;
+   }
+   if (before == TL_TOK_GT && kind_at(p, 2) == TL_TOK_NAME && kind_at(p, 3) == TL_TOK_LT &&
+       kind_at(p, 4) == TL_TOK_NAME && kind_at(p, 5) == TL_TOK_COLON) { /* x: ptr<fp32> */
+      tl_help(ps->diags, "a pointer type is a '*' and the type of the elements: *%s for %.*s<%.*s>",
+              dtype_of(p, p->at - 2, buf, sizeof buf), text_len(&p->t[p->at - 4]),
+              ps->text + p->t[p->at - 4].begin, text_len(&p->t[p->at - 2]),
+              ps->text + p->t[p->at - 2].begin);
       return true;
    }
    bool ends_type = found == TL_TOK_RPAREN || found == TL_TOK_COMMA || found == TL_TOK_ASSIGN;
