@@ -113,7 +113,19 @@ unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
       tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", all->kernel, wanted,
                    best);
    else
-      tl_cmd_error("kernel '%s' has no parameter '%s'", all->kernel, wanted);
+      tl_cmd_error("kernel '%s' has no parameter '%s'; it has %s", all->kernel, wanted,
+                   tl_cmd_arg_names(all, NULL));
+}
+
+const char *
+tl_cmd_arg_names(TlCmdArgs *all, bool (*is_of)(const TlCmdArg *a))
+{
+   TlSb sb;
+   tl_sb_init(&sb, all->c->arena);
+   for (unsigned i = 0; i < all->num; i++)
+      if (!is_of || is_of(&all->list[i]))
+         tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", all->list[i].param->name);
+   return sb.len ? tl_sb_cstr(&sb) : "none";
 }
 
 TlCmdArg *

@@ -34,6 +34,8 @@ int tl_cmd_array_code(const TlArray *array);
 bool tl_cmd_args_complete(const TlCmdArgs *a);
 /* What is given, as the compiler takes it: defines of constexpr parameters, values of others. */
 void tl_cmd_args_defines(const TlCmdArgs *a, TilecCompileOptions *o);
+/* "x, n": the names of the parameters, or of those that are of a kind. */
+const char *tl_cmd_arg_names(TlCmdArgs *all, bool (*is_of)(const TlCmdArg *a));
 TlCmdArg *tl_cmd_arg_find(TlCmdArgs *a, const char *name, size_t len);  /* NULL if unknown */
 TlCmdArg *tl_cmd_arg_named(TlCmdArgs *a, const char *name, size_t len); /* after a message */
 void tl_cmd_args_free(TlCmdArgs *a);

@@ -64,6 +64,12 @@ launch_value(const char *text, uint32_t *out)
    return !*end && n >= 1 && n <= 64;
 }
 
+static bool
+is_constexpr(const TlCmdArg *a)
+{
+   return a->param->is_constexpr;
+}
+
 static int
 check_axis(TlMeasure *m, Axis *axis)
 {
@@ -72,8 +78,9 @@ check_axis(TlMeasure *m, Axis *axis)
    const TlCmdArg *a = tl_cmd_arg_find(&m->args, axis->name, strlen(axis->name));
    axis->is_launch = !a && launch_field(axis, &unused);
    if (!axis->is_launch && (!a || !a->param->is_constexpr)) {
-      tl_cmd_error("kernel '%s' has no constexpr parameter '%s' to vary", m->args.kernel,
-                   axis->name);
+      tl_cmd_error("kernel '%s' has no constexpr parameter '%s' to vary; --vary takes num_warps, "
+                   "num_stages and of this kernel: %s",
+                   m->args.kernel, axis->name, tl_cmd_arg_names(&m->args, is_constexpr));
       return EXIT_PROGRAM;
    }
    for (size_t i = 0; axis->is_launch && i < axis->values.len; i++)

@@ -239,7 +239,7 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       return true;
    }
    return tl_cmd_refuse("%s '%s': %s", r->o.grid ? "--grid" : "the kernel's grid expression", text,
-                        ok               ? "its value is not a grid size"
+                        ok               ? "its value is not a grid size, which is 0 or more"
                         : r->grid_is_odd ? "its arguments must be integers"
                                          : why);
 }

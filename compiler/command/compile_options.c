@@ -321,7 +321,8 @@ suggest_pass(TlArena *arena, const char *name)
       near = d < best ? names[p] : near;
       best = d < best ? d : best;
    }
-   return near ? tl_arena_printf(arena, "; did you mean '%s'?", near) : "";
+   return near ? tl_arena_printf(arena, "; did you mean '%s'?", near)
+               : "; --stats of tilec build lists those that run";
 }
 
 /* Are all of the names passes? */

@@ -4,6 +4,7 @@
 #include "command/options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 const TlOptionRow tl_option_rows[TL_OPT_COUNT] = {
@@ -73,15 +74,20 @@ find_command(const char *name)
 static const char *
 nearest_command(const char *word)
 {
-   static const char *const others[][2] = {
-      {"compile", "build"}, {"exec", "run"},   {"launch", "run"},    {"benchmark", "bench"},
-      {"time", "bench"},    {"lint", "check"}, {"autotune", "tune"}, {"kernels", "list"},
-      {"info", "doctor"},   {"man", "manual"}, {"profile", "bench"}, {"inspect", "view"}};
+   static const struct {
+      const char *word;
+      unsigned command;
+   } others[] = {
+#define TL_OTHER_COMMAND(word, command) {word, CMD_##command},
+#include "command/other_options.def"
+   };
    unsigned best = 3;
    const char *found = NULL;
    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-      if (strcmp(word, others[i][0]) == 0)
-         return others[i][1];
+      if (strcmp(word, others[i].word) == 0)
+         for (unsigned c = 0; c < NUM_COMMANDS; c++)
+            if (commands[c].bit == others[i].command)
+               return commands[c].name;
    for (unsigned c = 0; c < NUM_COMMANDS; c++) {
       unsigned d = tl_edit_distance(word, commands[c].name, best);
       if (d < best) {
@@ -102,23 +108,36 @@ fail(TlArena *arena, TlCommandLine *cl, const char *what, const char *which, con
          tl_arena_printf(arena, "%s '%s'%s%s", what, which, hint ? "; " : "", hint ? hint : "");
 }
 
+const TlOtherOption *
+tl_other_option_at(unsigned i)
+{
+   static const TlOtherOption rows[] = {
+#define TL_OTHER_OPTION(name, id, use) {name, TL_OPT_##id, use},
+#include "command/other_options.def"
+   };
+   return i < sizeof rows / sizeof rows[0] ? &rows[i] : NULL;
+}
+
+static const TlOtherOption *
+other_option(const char *name)
+{
+   const TlOtherOption *o;
+   for (unsigned i = 0; (o = tl_other_option_at(i)); i++)
+      if (strcmp(o->name, name) == 0)
+         return o;
+   return NULL;
+}
+
 /* The only option whose name begins with the word or has it behind a hyphen (--sig, --stages), else
  * one spelt nearly so: two letters of six, one of less. */
 static const char *
 nearest_option(TlArena *arena, const char *name)
 {
-   static const char *const others[][2] = {
-      {"target", "arch"},     {"gpu", "arch"},           {"march", "arch"},
-      {"device", "on"},       {"backend", "on"},         {"executor", "on"},
-      {"set", "define"},      {"const", "define"},       {"constexpr", "define"},
-      {"types", "signature"}, {"outfile", "output"},     {"out-file", "output"},
-      {"function", "kernel"}, {"entry", "kernel"},       {"input", "arg"},
-      {"atol", "expect"},     {"rtol", "expect"},        {"tolerance", "expect"},
-      {"compare", "expect"},  {"show", "print"},         {"dump", "print-after"},
-      {"blocks", "grid"},     {"include-dir", "include"}};
-   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-      if (strcmp(name, others[i][0]) == 0)
-         return tl_arena_printf(arena, "did you mean '--%s'?", others[i][1]);
+   const TlOtherOption *other = other_option(name);
+   if (other && other->use[0] == '-' && !strchr(other->use, ' '))
+      return tl_arena_printf(arena, "did you mean '%s'?", other->use);
+   if (other)
+      return tl_arena_printf(arena, "write %s", other->use);
    size_t len = strlen(name);
    unsigned best = (unsigned)len / 6 + 2, parts = 0;
    const char *found = NULL, *whole = NULL;
@@ -192,6 +211,9 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
             id = k;
       if (id >= 0 && a[2])
          value = a[2] == '=' ? a + 3 : a + 2;
+      bool is_word =
+         id >= 0 && value && !*tl_option_rows[id].argument && isalpha((unsigned char)a[2]);
+      id = is_word ? -1 : id; /* -gencode is none of -g */
    }
    if (id < 0) {
       const char *name = a + (a[1] == '-' ? 2 : 1), *eq = strchr(name, '=');
@@ -248,6 +270,12 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
          parse_option(arena, out, argc, argv, &i);
       else
          tl_vec_push(arena, &out->operands, (const char *)argv[i]);
+   }
+   if (out->error &&
+       out->nearest) { /* what is no option of `build` may be one of the command meant */
+      out->error = NULL;
+      fail(arena, out, "unknown command", word,
+           tl_arena_printf(arena, "did you mean '%s'?", out->nearest));
    }
 }
 

@@ -45,6 +45,14 @@ extern const TlOptionRow tl_option_rows[TL_OPT_COUNT];
 /* The heading over an option; the same pointer for all options under it. */
 const char *tl_option_group(unsigned option);
 
+/* What others call an option (other_options.def), and how it is written here. */
+typedef struct TlOtherOption {
+   const char *name;
+   TlOptionId id;
+   const char *use;
+} TlOtherOption;
+const TlOtherOption *tl_other_option_at(unsigned i); /* NULL past the end */
+
 typedef struct TlCommandRow {
    const char *name;
    unsigned bit;

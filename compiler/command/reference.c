@@ -114,19 +114,6 @@ tl_reference_missing(const TlReference *ref)
 }
 
 /* ---- rows ---- */
-const char *
-tl_reference_signature(TlArena *arena, const TlBuiltin *b)
-{
-   const char *rest = strchr(b->signature, ',');
-   rest = rest ? rest + 2 : "";
-   if (b->namespaces & TL_NS_DESCRIPTOR)
-      return tl_arena_printf(arena, "desc.%s(%s)", b->name, rest);
-   if (strcmp(b->signature, "self") == 0)
-      return tl_arena_printf(arena, "dtype.%s()", b->name);
-   if (!b->namespaces)
-      return tl_arena_printf(arena, "x.%s(%s)", b->name, rest);
-   return tl_arena_printf(arena, "%s(%s)", b->name, b->signature);
-}
 
 static void
 add_call(TlSb *out, const char *before, const char *name, const char *after)

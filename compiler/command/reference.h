@@ -39,7 +39,6 @@ bool tl_reference_wants(const TlBuiltinRow *row);
 
 /* ---- text ---- */
 /* What a row says: "exp(x)", how else it is called, what it takes, the library's own sentence. */
-const char *tl_reference_signature(TlArena *arena, const TlBuiltin *b);
 const char *tl_reference_calls(TlArena *arena, const TlBuiltin *b);
 const char *tl_reference_takes(TlArena *arena, const TlBuiltinRow *row);
 const char *tl_reference_docstring(TlArena *arena, const TlBuiltinRow *row); /* "" = none */

@@ -23,7 +23,8 @@ row_text(TlArena *arena, const TlBuiltinRow *row, TlSb *out)
    const char *calls = tl_reference_calls(arena, &row->base);
    const char *takes = tl_reference_takes(arena, row),
               *library = tl_reference_docstring(arena, row);
-   tl_sb_printf(out, "%s\n    %s\n", tl_reference_signature(arena, &row->base), row->base.doc);
+   tl_sb_printf(out, "%s\n    %s\n", tl_builtin_signature(arena, &row->base, !row->base.namespaces),
+                row->base.doc);
    if (*calls)
       tl_sb_printf(out, "    %s\n", calls);
    if (*takes)
@@ -38,7 +39,8 @@ row_markdown(TlArena *arena, const TlBuiltinRow *row, TlSb *out)
    const char *calls = tl_reference_calls(arena, &row->base);
    const char *takes = tl_reference_takes(arena, row),
               *library = tl_reference_docstring(arena, row);
-   tl_sb_printf(out, "- `%s`: %s", tl_reference_signature(arena, &row->base), row->base.doc);
+   tl_sb_printf(out, "- `%s`: %s", tl_builtin_signature(arena, &row->base, !row->base.namespaces),
+                row->base.doc);
    if (*takes)
       tl_sb_printf(out, "; takes %s", takes);
    if (*calls)

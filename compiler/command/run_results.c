@@ -8,15 +8,22 @@
 #include <string.h>
 
 /* ---- before the launch ---- */
+static bool
+is_array(const TlCmdArg *a)
+{
+   return a->is_given && a->value.kind == TL_CLI_ARRAY;
+}
+
 /* The array that `text`, "y" or "y=...", names; NULL after a message. */
 static TlCmdArg *
 named_array(TlRunResults *r, const char *option, const char *text)
 {
    TlCmdArg *a = tl_cmd_arg_named(r->args, text, strcspn(text, "="));
-   if (!a || (a->is_given && a->value.kind == TL_CLI_ARRAY))
+   if (!a || is_array(a))
       return a;
-   tl_cmd_error("--%s takes the name of an array argument; '%s' is %s", option, a->param->name,
-                a->is_given ? "no array" : "not given");
+   tl_cmd_error("--%s takes the name of an array argument; '%s' is %s; arrays are: %s", option,
+                a->param->name, a->is_given ? "no array" : "not given",
+                tl_cmd_arg_names(r->args, is_array));
    return NULL;
 }
 

@@ -117,7 +117,8 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
       return tl_not_taken(why, tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
                                                is_full    ? ":VALUE"
                                                : is_randn ? "[:SEED]"
-                                                          : ""));
+                                                          : "; equal elements are made by "
+                                                            "full:DTYPE[N,..]:VALUE"));
    }
    double low, high;
    if (is_full && !tl_dtype_is_float(a->dtype) &&

@@ -46,7 +46,8 @@ sm_of(const char *arch, bool *has_letter)
       sm = sm * 10 + (unsigned)(p[i] - '0');
    p += digits;
    *has_letter = strcmp(p, "a") == 0 || strcmp(p, "f") == 0;
-   return digits && digits < 4 && (*has_letter || !*p) ? sm : 0;
+   bool is_number = sm < 200; /* ten times the major version, of which there are twelve yet */
+   return digits && is_number && (*has_letter || !*p) ? sm : 0;
 }
 
 const TlTarget *

@@ -172,7 +172,8 @@ is_number_or_value(TlSema *s, const TlSv *v, TlRange range)
       return false;
    if (v->kind == TL_SV_VALUE || tl_sv_is_number(v))
       return true;
-   return tl_refuse(s->diags, E0280, range, tl_sv_describe(s, v));
+   tl_report(s->diags, E0280, range, tl_sv_describe(s, v));
+   return tl_help_no_number(s, v) && false;
 }
 
 TlValue *
@@ -419,6 +420,12 @@ is_float(const TlSv *v)
    return elem && elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
 }
 
+static bool
+is_no_number(const TlSv *v)
+{
+   return v->kind != TL_SV_VALUE && !tl_sv_is_number(v);
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -427,6 +434,8 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       tl_blame_sv(s, is_float(a) ? a : b, TL_WANT_INT);
    if (a->kind == TL_SV_NONE || b->kind == TL_SV_NONE)
       tl_help(s->diags, "test for None with 'is None' before using the value");
+   else if (is_no_number(a) || is_no_number(b))
+      (void)tl_help_no_number(s, is_no_number(a) ? a : b);
    else if (op == TL_AST_OP_MATMUL)
       tl_help(s->diags, "use tl.dot(a, b)");
    else if (op == TL_AST_OP_BITXOR && (is_float(a) || is_float(b)))
@@ -454,6 +463,29 @@ shift_right(TlSema *s, const TlSv *a, TlValue *x, TlValue *y)
    return tl_t1(&s->b, TL_OP_BITCAST, x->type, r);
 }
 
+/* i << 40 */
+static void
+check_shift(TlSema *s, const TlSv *count, const TlValue *x, TlRange range)
+{
+   const TlDtypeInfo *info = &tl_dtype_info[tl_type_elem(x->type)->dtype];
+   bool is_known = count->kind == TL_SV_INT && !count->is_large;
+   if (is_known && count->i >= (int64_t)info->bits)
+      tl_report(s->diags, W0220, range, (long long)count->i, info->bits, info->text);
+}
+
+static bool
+is_nan_number(const TlSv *v)
+{
+   return v->kind == TL_SV_FLOAT && isnan(v->f);
+}
+
+static void
+check_nan(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   if (is_nan_number(a) || is_nan_number(b))
+      tl_report(s->diags, W0219, range, tl_ast_op_text[op], op == TL_AST_OP_NE ? "true" : "false");
+}
+
 static TlSv
 numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -475,6 +507,10 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       tl_report(s->diags, W0255, range, tl_ast_op_text[op]);
       tl_help(s->diags, "write a | b, or a & b; to count .to(tl.int32) comes first");
    }
+   if (row.rule == SHIFT)
+      check_shift(s, b, x, range);
+   if (row.rule == COMPARE)
+      check_nan(s, op, a, b, range);
    if (row.rule == ARITH)
       check_overflow(s, row.op, x, y);
    if (row.op == TL_OP_SHR)

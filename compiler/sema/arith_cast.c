@@ -166,6 +166,9 @@ report_cast(TlSema *s, const TlValue *v, const TlType *elem, TlRange range)
    if (tl_type_is_ptr_like(v->type))
       tl_help(s->diags, "what it points to is tl.load(pointer), its address as a number "
                         "pointer.to(tl.int64)");
+   else if (elem->kind == TL_TYPE_PTR)
+      tl_help(s->diags, "this is the type of a pointer p; what lies behind it has "
+                        "p.dtype.element_ty: x.to(p.dtype.element_ty)");
    return NULL;
 }
 
@@ -290,6 +293,7 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
    /* Constants pick the items of tuples and of what a descriptor has; the run's values do not. */
    tl_blame(s, v, tl_sv_is_runtime(index) ? TL_WANT_POINTER : TL_WANT_OTHER);
    const char *text = tl_range_text(s, range), *open = strchr(text, '[');
+   bool is_load = !tl_type_is_tile(v->type) && v->def && v->def->opcode == TL_OP_LOAD;
    if (tl_type_is_ptr_like(v->type) && open && num == 1)
       tl_help(s->diags,
               "memory is read with tl.load(%.*s + %.*s), written with tl.store(%.*s + %.*s, value)",
@@ -298,6 +302,12 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
    else if (tl_type_is_ptr_like(v->type))
       tl_help(s->diags, "memory is read with tl.load(pointer + offset); of rows and columns the "
                         "offset is row * stride + column");
+   else if (is_load)
+      tl_help(s->diags, "one element was loaded; offsets are added to the pointer before: "
+                        "tl.load(x + i)");
+   else if (!tl_type_is_tile(v->type))
+      tl_help(s->diags,
+              "one value has no items: tl.load(x + i) reads element i behind a pointer x");
    else if (index->kind == TL_SV_INT)
       tl_help(s->diags,
               "pick the element of %.60s with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)",

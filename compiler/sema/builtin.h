@@ -78,6 +78,10 @@ bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, co
 void tl_sv_items(const TlSv *v, const TlSv **items, unsigned *num);
 /* The values after `first` of a variadic call: x.f(2, 3) and x.f((2, 3)) mean the same. */
 void tl_call_rest(const TlCall *call, const TlSv **items, unsigned *num);
+/* Argument i becomes a number of this type: warns where one written out becomes another. */
+void tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to);
+/* Refuses to write through argument 0, whose type is const. */
+bool tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer);
 /* Compile-time integers. */
 bool tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
                   unsigned max, int64_t *out, TlRange range);

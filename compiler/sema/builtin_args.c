@@ -1,8 +1,10 @@
 /* Reading the bound arguments of a builtin call: each reader checks one argument and reports what
  * it is instead, naming parameter and function. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- small helpers ---- */
@@ -138,7 +140,10 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
-   (void)tl_help_no_number(s, v);
+   if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
+      tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
+   else
+      (void)tl_help_no_number(s, v);
    return NULL;
 }
 
@@ -185,6 +190,45 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    return NULL;
 }
 
+void
+tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to)
+{
+   const TlSv *v = &call->args[i];
+   TlRange range = tl_call_arg_range(call, i);
+   const char *text = tl_range_text(s, range), *becomes = NULL;
+   bool is_decimal = strspn(text, "-0123456789_.e+") == strlen(text);
+   if (!tl_sv_is_number(v) || v->is_strong || v->is_large || !is_decimal || to == TL_I1)
+      return;
+   if (tl_dtype_is_float(to)) {
+      double x = tl_known_double(v);
+      x = tl_bits_to_double(to, tl_double_to_bits(to, x, TL_ROUND_NEAREST_EVEN));
+      if (isinf(x))
+         becomes = x < 0 ? "-inf" : "inf";
+   } else if (v->kind == TL_SV_INT) {
+      int64_t n = tl_bits_to_int(to, tl_int_to_bits(to, v->i));
+      if (n != v->i)
+         becomes = tl_arena_printf(s->arena, "%lld", (long long)n);
+   }
+   if (!becomes)
+      return;
+   tl_report(s->diags, W0218, range, text, tl_dtype_info[to].text, becomes);
+   if (tl_dtype_is_float(to))
+      tl_help(s->diags, "choose a wider type, tl.float32; infinity is written float(\"inf\")");
+}
+
+bool
+tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer)
+{
+   TlRange range = tl_call_arg_range(call, 0);
+   const TlType *elem = tl_type_elem(pointer)->elem;
+   tl_report(s->diags, E0322, range, call->row->name, tl_type_cstr(s->arena, pointer));
+   tl_help(s->diags,
+           "'%.40s' comes of a parameter declared const: drop the const from its type, as "
+           "in *%s",
+           tl_range_text(s, range), tl_type_cstr(s->arena, elem));
+   return false;
+}
+
 bool
 tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out)
 {
@@ -192,6 +236,12 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
    if (!tl_call_has(call, i))
       return true;
    TlRange range = tl_call_arg_range(call, i);
+   if (call->args[i].kind == TL_SV_TUPLE) {
+      tl_report(s->diags, E0321, range, call->row->name, tl_sv_describe(s, &call->args[i]));
+      tl_help(s->diags, "conditions are joined by '&' to one: (rows[:, None] < m) & (cols[None, :] "
+                        "< n)");
+      return false;
+   }
    TlValue *m = tl_call_value(s, call, i);
    if (!m)
       return false;
@@ -229,17 +279,34 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    TlRange range = tl_call_arg_range(call, i);
    const char *param = tl_call_param(s, call, i), *text = tl_sv_text(s, v);
    const char *help = tl_slip_help(call->row, TL_SLIP_WRONG, param);
+   if (help && v->kind == TL_SV_TUPLE && strcmp(what, "an integer") == 0)
+      help = NULL; /* tl.max(x, (0, 1)): several axes */
    if (v->kind == TL_SV_POISON)
       return false;
    if (tl_sv_is_runtime(v)) {
+      bool is_scalar = v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR;
       tl_report(s->diags, E0301, range, param, call->row->name, text);
-      tl_help(s->diags, "%s", help ? help : "pass it as a parameter annotated tl.constexpr");
+      if (help)
+         tl_help(s->diags, "%s", help);
+      else if (is_scalar)
+         tl_help(s->diags,
+                 "%.40s is known in the run only: pass it as a parameter annotated "
+                 "tl.constexpr",
+                 tl_range_text(s, range));
+      else
+         tl_help(s->diags, "'%s' is %s, written out or a tl.constexpr parameter", param, what);
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
       TlSv dtype;
       bool is_bool = strcmp(what, "True or False") == 0;
-      if (help && v->kind != TL_SV_STR)
+      bool is_type = tl_starts_with(what, "a type");
+      bool is_size = tl_sv_is_number(v) || v->kind == TL_SV_TUPLE;
+      if (help && v->kind != TL_SV_STR && (!is_type || is_size))
          tl_help(s->diags, "%s", help);
+      else if (is_type && v->kind != TL_SV_STR)
+         tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
+      else if (v->kind == TL_SV_TUPLE && (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
+         tl_help(s->diags, "one axis at a time, the last first: tl.sum(tl.sum(x, 1), 0)");
       else if (is_bool)
          tl_help(s->diags, "write %s=True or %s=False", param, param);
       else if (v->kind == TL_SV_BUILTIN && strcmp(v->builtin.row->name, "constexpr") == 0)
@@ -370,7 +437,11 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          return false;
       if (tl_sv_is_runtime(&items[i])) {
          tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
-         tl_help(s->diags, "sizes come from parameters annotated tl.constexpr");
+         tl_help(
+            s->diags,
+            "%.40s is known in the run only: sizes come from parameters annotated tl.constexpr, "
+            "the count of a loop from tl.static_range",
+            tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
       }

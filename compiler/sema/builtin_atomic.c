@@ -28,8 +28,7 @@ pointer_arg(TlSema *s, const TlCall *call, Atomic *a)
       return false;
    const TlType *elem = tl_type_elem(a->ptr->type);
    if (elem->is_const)
-      return tl_refuse(s->diags, E0322, range, call->row->name,
-                       tl_type_cstr(s->arena, a->ptr->type));
+      return tl_refuse_const(s, call, a->ptr->type);
    if (elem->elem->kind != TL_TYPE_SCALAR)
       return tl_refuse(s->diags, E0338, range, call->row->name, tl_type_cstr(s->arena, elem->elem));
    return true;

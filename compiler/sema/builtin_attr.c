@@ -266,10 +266,7 @@ descriptor_attr(TlSema *s, const TlSv *self, const char *name, TlSv *out)
 {
    assert(self->kind == TL_SV_BLOCKPTR && self->block_ptr->is_descriptor);
    const TlBlockPtr *p = self->block_ptr;
-   const TlBuiltin *method = is(name, "load") ? tl_builtin_find(TL_NS_TL, "load_tensor_descriptor")
-                             : is(name, "store")
-                                ? tl_builtin_find(TL_NS_TL, "store_tensor_descriptor")
-                                : tl_builtin_find(TL_NS_DESCRIPTOR, name);
+   const TlBuiltin *method = tl_builtin_find(TL_NS_DESCRIPTOR, name);
    if (method) {
       TlSv *copy = tl_new(s->arena, TlSv);
       *copy = *self;

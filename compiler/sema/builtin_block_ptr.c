@@ -99,7 +99,10 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
    p->base = base->value;
    tl_sv_items(&call->args[ARG_SHAPE], &items, &num);
    p->rank = num;
-   if (num == 0 || num > TL_MAX_RANK)
+   if (num == 0)
+      return tl_sv_refuse(s, E0306, tl_call_arg_range(call, ARG_SHAPE), "shape", call->row->name,
+                          tl_sv_describe(s, &call->args[ARG_SHAPE]));
+   if (num > TL_MAX_RANK)
       return tl_sv_refuse(s, E0298, tl_call_arg_range(call, ARG_SHAPE), TL_MAX_RANK, num);
    const TlSv *block;
    unsigned block_rank;
@@ -320,9 +323,8 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
    if (!v)
       return tl_sv_poison();
    const TlType *elem = p->base->type->elem, *have = tl_type_elem(v->type);
-   if (p->base->type->is_const)
-      return tl_sv_refuse(s, E0322, tl_call_arg_range(call, 0), "store",
-                          tl_type_cstr(s->arena, p->base->type));
+   if (p->base->type->is_const && !tl_refuse_const(s, call, p->base->type))
+      return tl_sv_poison();
    if (have != elem && !tl_sv_is_number(&call->args[1])) {
       tl_report(s->diags, E0325, tl_call_arg_range(call, 1), tl_type_cstr(s->arena, elem),
                 tl_type_cstr(s->arena, have));
@@ -336,8 +338,8 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
                       memcmp(v->type->shape, p->block, p->rank * sizeof p->block[0]) == 0));
    if (!fits) {
       if (v)
-         tl_report(s->diags, E0323, tl_call_arg_range(call, 1), tl_type_cstr(s->arena, v->type),
-                   tl_shape_text(s, p->rank, p->block));
+         tl_report(s->diags, E0323, tl_call_arg_range(call, 1), call->row->name,
+                   tl_type_cstr(s->arena, v->type), tl_shape_text(s, p->rank, p->block));
       return tl_sv_poison();
    }
    TlBlockPtr bytes = *p;
@@ -484,29 +486,26 @@ load_checked(TlSema *s, const TlCall *call, const TlBlockPtr *p)
 /* Argument i as a block to write: in the element type, of the block's shape, where writing is
  * allowed. */
 static TlValue *
-block_to_write(TlSema *s, const TlCall *call, unsigned i, const TlBlockPtr *p, const char *what)
+block_to_write(TlSema *s, const TlCall *call, unsigned i, const TlBlockPtr *p)
 {
    TlValue *v = tl_call_value(s, call, i);
    v = v ? tl_sema_cast(s, v, p->base->type->elem, tl_call_arg_range(call, i)) : NULL;
    if (!v)
       return NULL;
-   if (p->base->type->is_const) {
-      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), what,
-                tl_type_cstr(s->arena, p->base->type));
+   if (p->base->type->is_const && !tl_refuse_const(s, call, p->base->type))
       return NULL;
-   }
    if (v->type->rank == p->rank &&
        memcmp(v->type->shape, p->block, p->rank * sizeof p->block[0]) == 0)
       return v;
-   tl_report(s->diags, E0323, tl_call_arg_range(call, i), tl_type_cstr(s->arena, v->type),
-             tl_shape_text(s, p->rank, p->block));
+   tl_report(s->diags, E0323, tl_call_arg_range(call, i), call->row->name,
+             tl_type_cstr(s->arena, v->type), tl_shape_text(s, p->rank, p->block));
    return NULL;
 }
 
 static TlSv
 store_checked(TlSema *s, const TlCall *call, const TlBlockPtr *p, unsigned value)
 {
-   TlValue *v = block_to_write(s, call, value, p, "store"), *mask;
+   TlValue *v = block_to_write(s, call, value, p), *mask;
    if (!v)
       return tl_sv_poison();
    TlValue *ptr = expand_block(s, p, (1u << p->rank) - 1, &mask, call->range);
@@ -605,7 +604,7 @@ tl_builtin_descriptor_atomic(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    if (!check_atomic(s, call, rmw, p.base->type->elem->dtype))
       return tl_sv_poison();
-   TlValue *v = block_to_write(s, call, 2, &p, call->row->name), *mask;
+   TlValue *v = block_to_write(s, call, 2, &p), *mask;
    if (!v)
       return tl_sv_poison();
    TlValue *ptr = expand_block(s, &p, (1u << p.rank) - 1, &mask, call->range);

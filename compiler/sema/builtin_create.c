@@ -16,7 +16,7 @@ tl_builtin_program(TlSema *s, const TlCall *call)
    if (!tl_call_int(s, call, 0, &axis))
       return tl_sv_poison();
    if (axis < 0 || axis > 2) {
-      tl_report(s->diags, E0314, tl_call_arg_range(call, 0), (long long)axis);
+      tl_report(s->diags, E0314, tl_call_arg_range(call, 0), call->row->name, (long long)axis);
       tl_help(s->diags, "a grid has three axes; fold more into one: pid // n and pid %% n");
       return tl_sv_poison();
    }
@@ -86,6 +86,8 @@ filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, 
       return tl_sv_refuse(s, E0313, tl_call_arg_range(call, 1), call->row->name, "a scalar value",
                           tl_type_cstr(s->arena, value->value->type));
    TlSv filling = as_pattern(value, dtype);
+   if (value == &call->args[1])
+      tl_warn_wraps(s, call, 1, dtype);
    TlValue *v = tl_sema_value_as(s, &filling, dtype, tl_call_arg_range(call, 1));
    if (v && tl_type_is_tile(v->type))
       v = tl_t1(&s->b, TL_OP_RESHAPE, v->type->elem, v);

@@ -146,12 +146,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
        !tl_call_mask(s, call, STORE_MASK, ptr->type, &mask))
       return tl_sv_poison();
    const TlType *elem = tl_type_elem(ptr->type);
-   if (elem->is_const) {
-      tl_report(s->diags, E0322, tl_call_arg_range(call, 0), "store",
-                tl_type_cstr(s->arena, ptr->type));
-      tl_help(s->diags, "drop tl.const from the parameter's annotation");
+   if (elem->is_const && !tl_refuse_const(s, call, ptr->type))
       return tl_sv_poison();
-   }
    TlRange range = tl_call_arg_range(call, STORE_VALUE);
    TlValue *v = tl_call_value(s, call, STORE_VALUE);
    if (!v)
@@ -163,6 +159,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    }
    bool is_bool;
    ptr = byte_pointer(s, ptr, &is_bool);
+   if (elem->elem->kind == TL_TYPE_SCALAR && !is_bool)
+      tl_warn_wraps(s, call, STORE_VALUE, elem->elem->dtype);
    if (is_bool) /* any value to a boolean is 0 or 1 */
       v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
    v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;

@@ -83,16 +83,20 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
 
 /* ---- reshape ---- */
 static TlValue *
-reshape(TlSema *s, TlValue *x, unsigned rank, const uint32_t *shape, bool reorder, TlRange range)
+reshape(TlSema *s, const TlCall *call, TlValue *x, unsigned rank, const uint32_t *shape,
+        bool reorder)
 {
    assert(rank <= TL_MAX_RANK);
    unsigned long long from = tl_type_num_elems(x->type), to = 1;
    for (unsigned d = 0; d < rank; d++)
       to *= shape[d];
    if (from != to) {
-      tl_report(s->diags, E0344, range, tl_type_cstr(s->arena, x->type), from,
-                tl_shape_text(s, rank, shape), to);
-      tl_help(s->diags, "the product of the new sizes must be %llu", from);
+      tl_report(s->diags, E0344, call->range, call->row->name, tl_type_cstr(s->arena, x->type),
+                from, tl_shape_text(s, rank, shape), to);
+      if (rank)
+         tl_help(s->diags, "the product of the new sizes must be %llu", from);
+      else
+         tl_help(s->diags, "of more elements tl.sum(x) or tl.max(x) makes one");
       return NULL;
    }
    const TlType *elem = tl_type_elem(x->type);
@@ -112,7 +116,7 @@ reshape_call(TlSema *s, const TlCall *call, bool reorder)
    TlValue *x = tl_call_value(s, call, 0);
    if (!x || !rest_shape(s, call, shape, &rank))
       return tl_sv_poison();
-   return tl_sv_value(reshape(s, x, rank, shape, reorder, call->range));
+   return tl_sv_value(reshape(s, call, x, rank, shape, reorder));
 }
 
 TlSv
@@ -136,14 +140,14 @@ tl_builtin_ravel(TlSema *s, const TlCall *call)
    if (!x || !tl_call_bool(s, call, 1, &reorder))
       return tl_sv_poison();
    uint32_t n = (uint32_t)tl_type_num_elems(x->type);
-   return tl_sv_value(reshape(s, x, 1, &n, reorder, call->range));
+   return tl_sv_value(reshape(s, call, x, 1, &n, reorder));
 }
 
 TlSv
 tl_builtin_item(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_value(s, call, 0);
-   return x ? tl_sv_value(reshape(s, x, 0, NULL, false, call->range)) : tl_sv_poison();
+   return x ? tl_sv_value(reshape(s, call, x, 0, NULL, false)) : tl_sv_poison();
 }
 
 /* ---- permutations ---- */
@@ -231,7 +235,7 @@ tl_builtin_interleave(TlSema *s, const TlCall *call)
    unsigned rank = v->type->rank - 1u;
    memcpy(shape, v->type->shape, rank * sizeof shape[0]);
    shape[rank - 1] *= 2;
-   return tl_sv_value(reshape(s, v, rank, shape, false, call->range));
+   return tl_sv_value(reshape(s, call, v, rank, shape, false));
 }
 
 TlSv
@@ -323,8 +327,12 @@ tl_builtin_where(TlSema *s, const TlCall *call)
    } else {
       if (!(tl_sv_is_number(a) || (a->kind == TL_SV_VALUE && !a_ptr)) ||
           !(tl_sv_is_number(b) || (b->kind == TL_SV_VALUE && !b_ptr))) {
+         const TlSv *pointer = a_ptr ? a : b_ptr ? b : NULL;
          tl_blame_pair(s, a, b);
-         return tl_sv_refuse(s, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
+         tl_report(s->diags, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
+         if (!tl_help_no_number(s, a) && !tl_help_no_number(s, b) && pointer)
+            tl_help(s->diags, "load what the pointer points to: tl.load(pointer)");
+         return tl_sv_poison();
       }
       if (!tl_sema_operands(s, a, b, false, call->range, &x, &y))
          return tl_sv_poison();

@@ -1,6 +1,7 @@
 /* The table of builtins and look-ups in it.  A look-up is a linear scan: names are few and the
  * evaluator caches what it binds. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -62,6 +63,30 @@ tl_builtin_method(const char *name)
 }
 
 /* A builtin written in the language itself: bound arguments go on in order. */
+/* Told of the call, before the library's own operations refuse what they get. */
+static bool
+is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
+{
+   const TlSv *v = &call->args[i];
+   if (tl_is_constexpr_annotation(p->annotation)) {
+      if (!tl_sv_is_runtime(v))
+         return true;
+      tl_report(s->diags, E0301, tl_call_arg_range(call, i), p->name, call->row->name,
+                tl_sv_text(s, v));
+      return false;
+   }
+   if (p->default_value || v->kind == TL_SV_NONE || tl_sv_is_number(v))
+      return true;
+   TlValue *value = tl_call_value(s, call, i);
+   if (!value || !tl_value_is_ptr(value))
+      return value != NULL;
+   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name, "numbers",
+             tl_sv_text(s, v));
+   tl_blame(s, value, TL_WANT_INT);
+   tl_help(s->diags, "load the values first: tl.load(pointer)");
+   return false;
+}
+
 TlSv
 tl_builtin_stdlib(TlSema *s, const TlCall *call)
 {
@@ -73,6 +98,10 @@ tl_builtin_stdlib(TlSema *s, const TlCall *call)
    TlSv fn = tl_sema_stdlib(s, row->module, row->function);
    if (fn.kind == TL_SV_POISON)
       return fn;
+   const TlNodeList *params = &tl_ast_Function(fn.func->node)->params;
+   for (unsigned i = 0; i < call->num_args && i < params->len; i++)
+      if (!is_argument_for(s, call, i, tl_ast_Param(params->data[i])))
+         return tl_sv_poison();
    return tl_sema_call(s, &fn, call->args, call->num_args, call->range);
 }
 

@@ -494,12 +494,20 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
 
 /* After an error: a variable has taken the name of what was meant. */
 static void
-help_hidden(TlSema *s, const TlNode *callee, const TlSv *fn)
+help_hidden(TlSema *s, const TlNode *callee, const TlSv *fn, unsigned errors)
 {
    bool is_variable = fn->kind == TL_SV_VALUE || tl_sv_is_number(fn);
    const char *name = callee->kind == TL_AST_NAME ? tl_ast_Name(callee)->id : NULL;
    if (is_variable && name && tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, name))
       tl_help(s->diags, "the variable '%s' hides the function; give it another name", name);
+   const TlDiag *d = s->diags->last;
+   bool is_of_call = d && (d->code == TL_DIAG_E0251 || d->code == TL_DIAG_E0252 ||
+                           d->code == TL_DIAG_E0253 || d->code == TL_DIAG_E0255);
+   bool is_itself = fn->kind == TL_SV_FUNC && s->impl->act && s->impl->act->func &&
+                    s->impl->act->func->node == fn->func->node;
+   if (name && is_of_call && is_itself && s->diags->num_errors != errors &&
+       tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, name)) /* def store(..): store(..) */
+      tl_help(s->diags, "'%s' calls itself, and hides tl.%s: give it another name", name, name);
 }
 
 /* static_assert(condition, message): a message with values of the run is no error of the program,
@@ -556,10 +564,11 @@ tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
    if (!ok && !host_value)
       return tl_sv_poison();
    TlRange saved = s->b.range;
+   unsigned errors = s->diags->num_errors;
    s->b.range = call->node.range;
    TlSv v = tl_invoke(s, f, &fn, &args, call->node.range);
    s->b.range = saved;
-   help_hidden(s, call->func, &fn);
+   help_hidden(s, call->func, &fn, errors);
    return v;
 }
 

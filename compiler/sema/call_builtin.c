@@ -144,26 +144,41 @@ tl_slip_help(const TlBuiltin *row, TlSlip slip, const char *param)
    return NULL;
 }
 
+const char *
+tl_builtin_signature(TlArena *arena, const TlBuiltin *row, bool is_method)
+{
+   const char *rest = strchr(row->signature, ',');
+   rest = rest ? rest + 2 : "";
+   if (row->namespaces & TL_NS_DESCRIPTOR)
+      return tl_arena_printf(arena, "desc.%s(%s)", row->name, rest);
+   if (strcmp(row->signature, "self") == 0 && row->name[0] != '_')
+      return tl_arena_printf(arena, "dtype.%s()", row->name);
+   if (is_method)
+      return tl_arena_printf(arena, "x.%s(%s)", row->name, rest);
+   return tl_arena_printf(arena, "%s(%s)", row->name, row->signature);
+}
+
 /* What is known of such a slip, else how the builtin is called. */
 static void
-help_call(TlSema *s, const TlBuiltin *row, TlSlip slip, const char *param)
+help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
 {
-   const char *help = tl_slip_help(row, slip, param);
-   if (help)
-      tl_help(s->diags, "%s", help);
+   const char *help = tl_slip_help(c->row, slip, param);
+   const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
+   if (help && slip == TL_SLIP_HAS_NO && !strstr(help, "tl."))
+      tl_help(s->diags, "%s; it is called as %s", help, form);
    else
-      tl_help(s->diags, "%s(%s)", row->name, row->signature);
+      tl_help(s->diags, "%s", help ? help : form);
 }
 
 /* How it is called, below an error that says of an argument only that it does not fit. */
 static void
-help_with_form(TlSema *s, const TlBuiltin *row)
+help_with_form(TlSema *s, const TlCall *c)
 {
+   const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
    const TlDiag *d = s->diags->last;
    bool is_of_argument = d && (d->code == TL_DIAG_E0300 || d->code == TL_DIAG_E0313);
    if (is_of_argument && tl_has_usual_help(d))
-      tl_help(s->diags, "it is called as %s(%s); `tilec doc %s` has an example", row->name,
-              row->signature, row->name);
+      tl_help(s->diags, "it is called as %s; `tilec doc %s` has an example", form, c->row->name);
 }
 
 /* What the builtin calls a parameter that others call by this name; NULL: it has none. */
@@ -183,11 +198,19 @@ own_name(const Signature *sig, const char *name)
    return NULL;
 }
 
+/* What stands before the '.' of a method is not counted. */
 static bool
-report_excess(TlSema *s, const TlBuiltin *row, const Signature *sig, TlRange range, unsigned num)
+report_excess(TlSema *s, const TlCall *c, const Signature *sig, TlRange range, unsigned num)
 {
-   tl_report(s->diags, E0252, range, row->name, sig->num, num);
-   help_call(s, row, TL_SLIP_MORE, "");
+   unsigned own = c->is_method;
+   const char *name = c->row->name;
+   tl_report(s->diags, E0252, range, name, sig->num - own, num - own);
+   bool has_offsets = c->is_method && sig->num > 1 && strcmp(sig->param[1].name, "offsets") == 0;
+   if (has_offsets)
+      tl_help(s->diags, "the offsets are one list: x.%s([i, j]%s)", name,
+              sig->num > 2 ? ", value" : "");
+   else
+      help_call(s, c, TL_SLIP_MORE, "");
    return false;
 }
 
@@ -225,7 +248,7 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
    else if (near.best && !tl_slip_help(row, TL_SLIP_HAS_NO, name))
       tl_help(s->diags, "did you mean '%s'?", near.best);
    else
-      help_call(s, row, TL_SLIP_HAS_NO, name);
+      help_call(s, c, TL_SLIP_HAS_NO, name);
    return false;
 }
 
@@ -239,7 +262,7 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
          next++;
       bool star = next < sig->num && sig->param[next].is_star;
       if (next >= sig->num)
-         return report_excess(s, row, sig, args->pos_range[i], args->num_pos);
+         return report_excess(s, c, sig, args->pos_range[i], args->num_pos);
       if (star) {
          tl_vec_push(s->arena, &rest, args->pos[i]);
          if (!c->given[next]) {
@@ -261,7 +284,7 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
          continue;
       if (!p->has_default) {
          tl_report(s->diags, E0251, c->range, row->name, p->name);
-         help_call(s, row, TL_SLIP_LACKS, p->name);
+         help_call(s, c, TL_SLIP_LACKS, p->name);
          return false;
       }
       c->args[i] = p->value;
@@ -381,6 +404,6 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    TlSv v = row->fn(s, &call);
    s->b.range = saved;
    if (s->diags->num_errors != errors)
-      help_with_form(s, row);
+      help_with_form(s, &call);
    return v;
 }

@@ -4,6 +4,7 @@
 #include "sema/text.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 enum { MAX_REPR_DEPTH = 64, MAX_REPR_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 4000 };
@@ -252,7 +253,7 @@ tl_sv_describe(TlSema *s, const TlSv *v)
    case TL_SV_BLOCKPTR: {
       TlSb sb;
       tl_sb_init(&sb, s->arena);
-      tl_sb_str(&sb, "block pointer of ");
+      tl_sb_str(&sb, v->block_ptr->is_descriptor ? "tensor descriptor of " : "block pointer of ");
       for (unsigned i = 0; i < v->block_ptr->rank; i++)
          tl_sb_printf(&sb, "%s%u", i ? "x" : "", v->block_ptr->block[i]);
       return tl_sb_cstr(&sb);
@@ -311,6 +312,30 @@ tl_help_no_number(TlSema *s, const TlSv *v)
    case TL_SV_NONE:
       tl_help(s->diags, "None is what functions without 'return' give, store(..) among them, and "
                         "an argument that is left out: test that with 'is not None'");
+      return true;
+   case TL_SV_TUPLE:
+      tl_help(s->diags,
+              "one value is wanted: t[0] is an item of a %s t, and tl.join(a, b) makes one "
+              "tile of two",
+              v->tuple->is_list ? "list" : "tuple");
+      return true;
+   case TL_SV_STR:
+      tl_help(s->diags, "\"quotes\" make a text: numbers, and names of tiles, are written "
+                        "without them");
+      return true;
+   case TL_SV_TYPE:
+      tl_help(s->diags, "a type is no value: tl.full(shape, 0, dtype) makes one of it, x.to(dtype) "
+                        "converts to it");
+      return true;
+   case TL_SV_DICT:
+      tl_help(s->diags, "one value is wanted: of a dict d take d[\"key\"]");
+      return true;
+   case TL_SV_BLOCKPTR:
+      if (v->block_ptr->is_descriptor)
+         tl_help(s->diags, "a descriptor is no value: its block is read by desc.load([i, j])");
+      else
+         tl_help(s->diags, "a block pointer is no value: its block is read by tl.load(pointer), "
+                           "and tl.advance(pointer, offsets) moves it");
       return true;
    default:
       return false;
@@ -373,10 +398,10 @@ report_missing(TlSema *s, const char *module, const char *name, TlRange place, T
    if (name) {
       tl_report(s->diags, E0201, place, module, name);
       bool is_tl = strncmp(module, "triton.language", 15) == 0;
-      const char *other = is_tl ? tl_name_instead(name) : NULL;
+      const char *other = is_tl ? tl_other_name(s, name) : NULL;
       near = is_tl ? tl_suggest_builtin(s, TL_NS_TL, name) : NULL;
       if (other)
-         tl_help(s->diags, "write %s", other);
+         tl_help(s->diags, "%s", other);
       else if (near)
          tl_help(s->diags, "did you mean '%s'?", near);
       else if (strcmp(module, "triton") == 0 && tl_builtin_find(TL_NS_TL, name))
@@ -406,11 +431,11 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
    if (tl_is_host_module(name)) {
       TlSv dtype;
       tl_report(s->diags, E0208, range, name);
-      const char *other = dot ? tl_name_instead(dot + 1) : NULL;
+      const char *other = dot ? tl_other_name(s, dot + 1) : NULL;
       if (dot && (tl_builtin_find(TL_NS_TL, dot + 1) || tl_dtype_constant(s, dot + 1, &dtype)))
          tl_help(s->diags, "did you mean 'tl.%s'?", tl_form(s, dot + 1));
       else if (other)
-         tl_help(s->diags, "write %s", other);
+         tl_help(s->diags, "%s", other);
       return;
    }
    const char *module = dot ? tl_arena_strndup(s->arena, name, (size_t)(dot - name)) : name;
@@ -419,6 +444,28 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
       module = tl_arena_strndup(s->arena, words, strcspn(words, " \t"));
    }
    report_missing(s, module, NULL, m->import.file ? m->import : range, range);
+}
+
+static bool
+is_name(const char *text)
+{
+   size_t n = 0;
+   while (isalnum((unsigned char)text[n]) || text[n] == '_')
+      n++;
+   return n && !text[n];
+}
+
+/* Is what is said of it what the program gives a name, as in `weights = torch.zeros(64)`? */
+static bool
+is_written_there(TlSema *s, const TlLost *lost)
+{
+   const char *text = tl_range_text(s, lost->place);
+   const TlSource *file = tl_source(s->sources, lost->place.file);
+   const char *p = file->text + lost->place.begin;
+   while (p > file->text && p[-1] == ' ')
+      p--;
+   return *lost->why && strncmp(text, lost->why, strlen(lost->why)) == 0 && p > file->text + 1 &&
+          p[-1] == '=' && p[-2] != '=';
 }
 
 void
@@ -440,7 +487,11 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
    } else if (lost->module) {
       report_missing(s, lost->module, lost->name, lost->place, range);
    } else {
-      tl_report(s->diags, E0207, range, lost->why);
+      bool is_bound =
+         is_other_place && is_written_there(s, lost) && is_name(tl_range_text(s, range));
+      tl_report(s->diags, E0207, range,
+                is_bound ? tl_arena_printf(s->arena, "%s = %s", tl_range_text(s, range), lost->why)
+                         : lost->why);
       const char *other = tl_name_instead(lost->why);
       if (other)
          tl_help(s->diags, "write %s", other);

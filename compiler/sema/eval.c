@@ -199,8 +199,6 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
-   else if (a->kind == TL_SV_BLOCKPTR || b->kind == TL_SV_BLOCKPTR)
-      tl_help(s->diags, "a block pointer moves by tl.advance(pointer, offsets)");
    else if (!tl_help_no_number(s, a))
       (void)tl_help_no_number(s, b);
    return tl_sv_poison();
@@ -503,6 +501,11 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    }
    if (other) {
       tl_help(s->diags, "%s", other);
+      return;
+   }
+   TlSv type;
+   if (self->kind == TL_SV_VALUE && tl_dtype_constant(s, name, &type)) { /* v.float32() */
+      tl_help(s->diags, "types convert by x.to(tl.%s)", name);
       return;
    }
    const TlBuiltin *row = self->kind == TL_SV_VALUE ? tl_builtin_find(TL_NS_TL, name) : NULL;
@@ -958,7 +961,9 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       const char *text = tl_range_text(s, range);
       if (tl_sv_is_runtime(v) && strchr(text, ','))
          tl_help(s->diags,
-                 "it is one value, and '%.40s' are several names: write one; "
+                 "it is one value, and '%.40s' are several names: write one; a tile is taken apart "
+                 "by tl.split or "
+                 "tl.reshape; "
                  "tl.max(x, axis, return_indices=True) gives two values, enumerate(..) in a loop "
                  "pairs",
                  text);

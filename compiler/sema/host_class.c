@@ -754,11 +754,10 @@ options_of(const TlNode *decorator)
    return NULL; /* of others: they may take anything */
 }
 
-/* `autotune` of another package, which takes what it likes. */
-static bool
-is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator)
+bool
+tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator)
 {
-   const TlNode *callee = tl_ast_Call(decorator)->func;
+   const TlNode *callee = decorator->kind == TL_AST_CALL ? tl_ast_Call(decorator)->func : decorator;
    const char *dotted = tl_dotted_text(s, callee);
    if (!dotted || tl_starts_with(dotted, "triton."))
       return !dotted;
@@ -797,16 +796,34 @@ find_maxnreg(void *user, TlNode *n)
    tl_ast_children(n, find_maxnreg, s);
 }
 
+/* @kernel(4) */
+static void
+check_positions(TlSema *s, const TlNode *decorator)
+{
+   const TlNodeList *args = &tl_ast_Call(decorator)->args;
+   for (size_t k = 0; k < args->len; k++) {
+      const TlNode *a = args->data[k];
+      if (a->kind != TL_AST_INT && a->kind != TL_AST_STR && a->kind != TL_AST_FLOAT &&
+          a->kind != TL_AST_TUPLE && a->kind != TL_AST_LIST && a->kind != TL_AST_DICT)
+         continue;
+      tl_report(s->diags, E0252, a->range, tl_decorator_name(decorator), 0, (unsigned)k + 1);
+      tl_help(s->diags, "options are given by name: num_warps=4, num_stages=3, grid=(..)");
+      return;
+   }
+}
+
 void
 tl_check_decorators(TlSema *s, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
       const char *names = d->data[i]->kind == TL_AST_CALL ? options_of(d->data[i]) : NULL;
-      if (names && is_of_other_package(s, fn, d->data[i]))
+      if (names && tl_is_of_other_package(s, fn, d->data[i]))
          continue;
       if (names)
          find_maxnreg(s, d->data[i]);
+      if (names && tl_is_jit_decorator(d->data[i]))
+         check_positions(s, d->data[i]);
       for (size_t k = 0; names && k < tl_ast_Call(d->data[i])->args.len; k++) {
          const TlNode *a = tl_ast_Call(d->data[i])->args.data[k];
          const char *name = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;

@@ -111,7 +111,12 @@ math1(TlSema *s, const TlCall *c, double (*fn)(double))
    if (!tl_sv_is_number(&c->args[0])) {
       TlSv bad = tl_host_bad(s, c, "a known number is needed");
       const char *dot = strrchr(c->row->name, '.'), *name = dot ? dot + 1 : c->row->name;
-      if (tl_sv_is_runtime(&c->args[0]) && tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, name))
+      const char *text = tl_range_text(s, tl_call_arg_range(c, 0)), *over = strchr(text, '/');
+      if (strcmp(name, "ceil") == 0 && over && over[1] != '/') /* math.ceil(n / B) */
+         tl_help(s->diags, "whole blocks are counted by tl.cdiv(%.*s, %s)",
+                 (int)(over - text) - (over > text && over[-1] == ' '), text,
+                 over + 1 + strspn(over + 1, " "));
+      else if (tl_sv_is_runtime(&c->args[0]) && tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, name))
          tl_help(s->diags, "of a value of the run it is %s%s",
                  tl_builtin_find(TL_NS_TL, name) ? "tl." : "libdevice.", name);
       return bad;

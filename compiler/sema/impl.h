@@ -627,6 +627,10 @@ typedef struct TlMeta {
 } TlMeta;
 /* Reports options that a decorator does not have. */
 void tl_check_decorators(TlSema *s, const TlSvFunc *fn);
+/* `autotune` of another package, which takes what it likes. */
+bool tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator);
+/* A statement that computes a value (`what`) and drops it.  (lint.c) */
+void tl_report_idle(TlSema *s, const TlNode *value, const char *what);
 void tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *out);
 const char *tl_decorator_name(const TlNode *decorator); /* last component: "autotune" */
 /* Its argument by keyword or position (-1: keyword only); NULL when it is not given. */

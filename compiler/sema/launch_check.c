@@ -133,13 +133,33 @@ report_plain_calls(TlSema *s, const TlKernelInfo *k)
 }
 
 /* ---- configurations ---- */
-static void
+/* True after a report. */
+static bool
 check_param_name(const Around *a, const TlNode *text)
 {
    const char *name = text && text->kind == TL_AST_STR ? tl_ast_Str(text)->value.data : NULL;
-   if (name && param_named(a->kernel, name) < 0 && !is_launch_option(name))
+   bool is_unknown = name && param_named(a->kernel, name) < 0 && !is_launch_option(name);
+   if (is_unknown)
       report_unknown(a->s, a->kernel, text->range, name);
+   return is_unknown;
 }
+
+static void
+help_near_param(const Around *a, const char *name, const char *otherwise)
+{
+   TlNearest near = {.name = name};
+   for (unsigned p = 0; p < a->kernel->num_params; p++)
+      tl_nearest_try(&near, a->kernel->params[p].name);
+   if (near.best)
+      tl_help(a->s->diags, "did you mean '%s'?", near.best);
+   else
+      tl_help(a->s->diags, "%s", otherwise);
+}
+
+typedef struct Configs {
+   Around *a;
+   const TlSvFunc *fn;
+} Configs;
 
 static void
 check_config(Around *a, const TlNode *call)
@@ -184,22 +204,103 @@ check_config(Around *a, const TlNode *call)
       check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]);
 }
 
-static void
-find_configs(void *user, TlNode *n)
+/* The value that the decorator is given; NONE when it is not known here. */
+static TlSv
+given_value(const Around *a, const TlSvFunc *fn, const TlNode *n)
 {
-   Around *a = user;
-   if (!a->is_told && n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0)
-      check_config(a, n);
-   tl_ast_children(n, find_configs, user);
+   TlSv v = n ? tl_decorator_value(a->s, fn, n, NULL) : tl_sv_none();
+   bool is_unknown = v.kind == TL_SV_POISON || v.kind == TL_SV_OPAQUE || v.kind == TL_SV_MODULE;
+   return is_unknown ? tl_sv_none() : v;
+}
+
+/* What is wrong with an option of a decorator, at `n`; `form` is how it is written. */
+static void
+refuse_option(Around *a, const TlNode *n, const char *option, const char *what, const TlSv *got,
+              const char *form)
+{
+   tl_report(a->s->diags, E0302, n->range, option, "autotune", what, tl_sv_describe(a->s, got));
+   tl_help(a->s->diags, "write %s", form);
+   a->is_told = true;
+}
+
+static bool
+is_config(const TlSv *v)
+{
+   return v->kind == TL_SV_OBJECT && strcmp(v->fields->type_name, "Config") == 0;
+}
+
+/* configs=[64, 128], [{"BLOCK": 64}], triton.Config({"BLOCK": 64}) */
+static void
+check_config_list(Around *a, const TlSvFunc *fn, const TlNode *list)
+{
+   static const char what[] = "a list of configurations";
+   TlSv v = given_value(a, fn, list);
+   bool is_list = list->kind == TL_AST_LIST && v.kind == TL_SV_TUPLE &&
+                  v.tuple->len == tl_ast_List(list)->items.len;
+   if (is_config(&v) || v.kind == TL_SV_DICT || tl_sv_is_number(&v) || v.kind == TL_SV_STR) {
+      const char *one = is_config(&v)          ? tl_node_text(a->s, list)
+                        : v.kind == TL_SV_DICT ? tl_arena_printf(a->s->arena, "triton.Config(%s)",
+                                                                 tl_node_text(a->s, list))
+                                               : "triton.Config({\"BLOCK\": 64})";
+      refuse_option(a, list, "configs", what, &v,
+                    tl_arena_printf(a->s->arena, "configs=[%s]", one));
+      return;
+   }
+   for (size_t i = 0; v.kind == TL_SV_TUPLE && i < v.tuple->len; i++) {
+      const TlSv *item = &v.tuple->items[i];
+      const TlNode *n = is_list ? tl_ast_List(list)->items.data[i] : list;
+      bool is_dict = item->kind == TL_SV_DICT;
+      if (!is_dict && !tl_sv_is_number(item) && item->kind != TL_SV_STR &&
+          item->kind != TL_SV_TUPLE)
+         continue;
+      refuse_option(a, n, "configs", what, item,
+                    is_dict && is_list
+                       ? tl_arena_printf(a->s->arena, "triton.Config(%s)", tl_node_text(a->s, n))
+                       : "triton.Config({\"BLOCK\": 64}), with the names of "
+                         "parameters and their values");
+      return;
+   }
+}
+
+/* triton.Config(64), triton.Config({"BLOCK": 64}, "4") */
+static void
+check_config_values(Around *a, const TlSvFunc *fn, const TlNode *call)
+{
+   static const char *const numbers[] = {"num_warps", "num_stages", "num_ctas"};
+   const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
+   TlSv v = given_value(a, fn, kwargs);
+   if (!kwargs && !tl_ast_Call(call)->args.len) {
+      tl_report(a->s->diags, E0251, call->range, "Config", "kwargs");
+      tl_help(a->s->diags,
+              "give the values of parameters as a dict: triton.Config({\"BLOCK\": 64})");
+      a->is_told = true;
+   } else if (v.kind != TL_SV_NONE && v.kind != TL_SV_DICT && v.kind != TL_SV_OBJECT) {
+      tl_report(a->s->diags, E0302, kwargs->range, "kwargs", "Config", "a dict of parameters",
+                tl_sv_describe(a->s, &v));
+      tl_help(a->s->diags, "give the values of parameters by name: triton.Config({\"BLOCK\": 64})");
+      a->is_told = true;
+   }
+   for (int i = 0; i < 3 && !a->is_told; i++) {
+      const TlNode *n = tl_decorator_argument(call, numbers[i], i + 1);
+      v = given_value(a, fn, n);
+      if (v.kind == TL_SV_NONE || (v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024))
+         continue;
+      tl_report(a->s->diags, E0260, n->range, numbers[i], tl_sv_describe(a->s, &v));
+      a->is_told = true;
+   }
 }
 
 /* Triton passes over a key that is no parameter: the choice for one value serves all. */
 static void
-check_keys(const Around *a, const TlNode *autotune)
+check_keys(Around *a, const TlNode *key)
 {
-   const TlNode *key =
-      autotune->kind == TL_AST_CALL ? tl_decorator_argument(autotune, "key", 1) : NULL;
-   if (!key || key->kind != TL_AST_LIST)
+   TlSv text = {.kind = TL_SV_STR};
+   if (key->kind == TL_AST_STR) {
+      text.s = tl_ast_Str(key)->value;
+      refuse_option(a, key, "key", "a list of parameters' names", &text,
+                    tl_arena_printf(a->s->arena, "key=[%s]", tl_node_text(a->s, key)));
+   }
+   if (key->kind != TL_AST_LIST)
       return;
    const TlNodeList *names = &tl_ast_List(key)->items;
    for (size_t i = 0; i < names->len; i++) {
@@ -207,32 +308,39 @@ check_keys(const Around *a, const TlNode *autotune)
       const char *name = n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
       if (!name || param_named(a->kernel, name) >= 0)
          continue;
-      TlNearest near = {.name = name};
-      for (unsigned p = 0; p < a->kernel->num_params; p++)
-         tl_nearest_try(&near, a->kernel->params[p].name);
-      tl_report(a->s->diags, W0211, n->range, name, a->kernel->name);
-      if (near.best)
-         tl_help(a->s->diags, "did you mean '%s'?", near.best);
-      else
-         tl_help(a->s->diags, "name parameters whose values decide which configuration is best");
+      tl_report(a->s->diags, W0211, n->range, "the tuner's key", name, a->kernel->name);
+      help_near_param(a, name, "name parameters whose values decide which configuration is best");
    }
 }
 
-/* configs=[{"BLOCK": 64}] */
+/* prune_configs_by={"early_prune": f}: Triton passes over a key that it does not know. */
 static void
-check_config_list(const Around *a, const TlNode *autotune)
+check_pruning(Around *a, const TlNode *by)
 {
-   const TlNode *list =
-      autotune->kind == TL_AST_CALL ? tl_decorator_argument(autotune, "configs", 0) : NULL;
-   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++) {
-      const TlNode *n = tl_ast_List(list)->items.data[i];
-      if (n->kind != TL_AST_DICT)
+   static const char *const names[] = {"early_config_prune", "perf_model", "top_k"};
+   const TlNodeList *keys = by && by->kind == TL_AST_DICT ? &tl_ast_Dict(by)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !a->is_told; i++) {
+      const TlNode *n = keys->data[i];
+      const char *name = n && n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
+      bool is_known = !name;
+      for (size_t k = 0; name && k < sizeof names / sizeof names[0]; k++)
+         is_known |= strcmp(names[k], name) == 0;
+      if (is_known)
          continue;
-      tl_report(a->s->diags, E0302, n->range, "configs", "autotune", "a list of configurations",
-                "a dict");
-      tl_help(a->s->diags, "write triton.Config(%s)", tl_range_text(a->s, n->range));
-      return;
+      tl_report(a->s->diags, E0253, n->range, "prune_configs_by", name);
+      tl_help(a->s->diags, "it has early_config_prune, a function of (configs, named_args), and "
+                           "perf_model with top_k");
+      a->is_told = true;
    }
+}
+
+/* reset_to_zero=["out"]: arrays that each measurement changes. */
+static void
+check_arrays(Around *a, const TlNode *list)
+{
+   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++)
+      if (!a->is_told && check_param_name(a, tl_ast_List(list)->items.data[i]))
+         a->is_told = true;
 }
 
 /* @triton.jit above @triton.autotune: Triton's jit takes functions only. */
@@ -250,22 +358,117 @@ check_order(const Around *a, const TlNodeList *decorators)
 }
 
 static void
+find_configs(void *user, TlNode *n)
+{
+   Configs *c = user;
+   if (!c->a->is_told && n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0) {
+      check_config(c->a, n);
+      if (!c->a->is_told)
+         check_config_values(c->a, c->fn, n);
+   }
+   tl_ast_children(n, find_configs, user);
+}
+
+static bool
+has_starred(const TlNodeList *args)
+{
+   for (size_t i = 0; i < args->len; i++)
+      if (args->data[i]->kind == TL_AST_STARRED ||
+          (args->data[i]->kind == TL_AST_KEYWORD && !tl_ast_Keyword(args->data[i])->name))
+         return true;
+   return false;
+}
+
+/* config=[..]: of that option's name another message is made. */
+static bool
+has_misspelt(const TlNode *decorator, const char *option)
+{
+   const TlNodeList *args = decorator->kind == TL_AST_CALL ? &tl_ast_Call(decorator)->args : NULL;
+   for (size_t i = 0; args && i < args->len; i++) {
+      const TlNode *a = args->data[i];
+      TlNearest near = {.name = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : option};
+      tl_nearest_try(&near, option);
+      if (near.best)
+         return true;
+   }
+   return false;
+}
+
+static void
 check_autotune(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    check_order(a, d);
    for (size_t i = 0; i < d->len; i++) {
-      if (strcmp(tl_decorator_name(d->data[i]), "autotune") != 0)
+      const TlNode *n = d->data[i];
+      if (strcmp(tl_decorator_name(n), "autotune") != 0 || tl_is_of_other_package(a->s, fn, n))
          continue;
-      check_config_list(a, d->data[i]);
-      find_configs(a, d->data[i]);
-      check_keys(a, d->data[i]);
+      const TlNode *configs = tl_decorator_argument(n, "configs", 0),
+                   *key = tl_decorator_argument(n, "key", 1);
+      bool is_open = n->kind == TL_AST_CALL && has_starred(&tl_ast_Call(n)->args);
+      Configs c = {a, fn};
+      if (configs)
+         check_config_list(a, fn, configs);
+      find_configs(&c, (TlNode *)(uintptr_t)n);
+      if (key)
+         check_keys(a, key);
+      check_pruning(a, tl_decorator_argument(n, "prune_configs_by", -1));
+      check_arrays(a, tl_decorator_argument(n, "reset_to_zero", -1));
+      check_arrays(a, tl_decorator_argument(n, "restore_value", -1));
+      const char *missing = !configs ? "configs" : !key ? "key" : NULL;
+      if (!a->is_told && !is_open && missing && !has_misspelt(n, missing)) {
+         tl_report(a->s->diags, E0251, n->range, "autotune", missing);
+         tl_help(a->s->diags, "write @triton.autotune(configs=[triton.Config({\"BLOCK\": 64})], "
+                              "key=[\"n\"]), with the parameters whose values make a new choice");
+      }
    }
+}
+
+/* do_not_specialize=["stride", 7]: names of parameters, or their numbers from 0. */
+static void
+check_unspecialized(const Around *a, const TlNode *list)
+{
+   for (size_t i = 0; list && list->kind == TL_AST_LIST && i < tl_ast_List(list)->items.len; i++) {
+      const TlNode *n = tl_ast_List(list)->items.data[i];
+      const char *name = n->kind == TL_AST_STR ? tl_ast_Str(n)->value.data : NULL;
+      if (!name || param_named(a->kernel, name) >= 0)
+         continue;
+      tl_report(a->s->diags, W0211, n->range, "what is not to be specialised,", name,
+                a->kernel->name);
+      help_near_param(a, name, "name parameters of the kernel");
+   }
+}
+
+typedef struct Arguments { /* of a heuristic */
+   Around *a;
+   const char *dict; /* the lambda's parameter */
+} Arguments;
+
+/* args["total"], in a lambda of args */
+static void
+find_argument(void *user, TlNode *n)
+{
+   Arguments *h = user;
+   const TlAstSubscript *x = n->kind == TL_AST_SUBSCRIPT ? tl_ast_Subscript(n) : NULL;
+   bool is_of_dict = x && x->value->kind == TL_AST_NAME && tl_ast_Name(x->value)->id == h->dict;
+   if (is_of_dict && x->indices.len == 1 && !h->a->is_told)
+      h->a->is_told = check_param_name(h->a, x->indices.data[0]);
+   tl_ast_children(n, find_argument, user);
+}
+
+static void
+check_heuristic(Around *a, const TlNode *v)
+{
+   const TlNodeList *params = v->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(v)->params : NULL;
+   if (!params || params->len != 1 || !tl_ast_Param(params->data[0])->name)
+      return;
+   Arguments h = {a, tl_ast_Param(params->data[0])->name};
+   find_argument(&h, tl_ast_Lambda(v)->body);
 }
 
 /* Values that no function gives: a heuristic is called with the arguments. */
 static void
-check_heuristics(const Around *a, const TlSvFunc *fn)
+check_heuristics(Around *a, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
    for (size_t i = 0; i < d->len; i++) {
@@ -278,6 +481,7 @@ check_heuristics(const Around *a, const TlSvFunc *fn)
       const TlNodeList *given = &tl_ast_Dict(values)->values;
       for (size_t k = 0; k < given->len; k++) {
          const TlNode *v = given->data[k];
+         check_heuristic(a, v);
          if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
             continue;
          tl_report(a->s->diags, E0257, v->range,
@@ -340,10 +544,12 @@ static void
 check_annotations(TlSema *s, const TlSvFunc *fn)
 {
    const TlNodeList *params = &tl_ast_Function(fn->node)->params;
+   const TlSource *file = tl_source(s->sources, fn->source->file);
+   bool is_text = strstr(file->text, "from __future__ import annotations"); /* never evaluated */
    for (size_t i = 0; i < params->len; i++) {
       const TlNode *a = tl_ast_Param(params->data[i])->annotation;
       const TlNode *of = a && a->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(a)->value : NULL;
-      TlSv v;
+      TlSv v, found;
       if (!of || of->kind != TL_AST_NAME ||
           !tl_lookup_quiet(s, tl_module_frame(s, fn->source), tl_ast_Name(of)->id, &v) ||
           v.kind != TL_SV_MODULE || v.module->kind != TL_MOD_BUILTIN)
@@ -353,10 +559,15 @@ check_annotations(TlSema *s, const TlSvFunc *fn)
       tl_nearest_try(&near, "constexpr");
       for (unsigned d = 0; d < TL_DTYPE_COUNT; d++)
          tl_nearest_try(&near, tl_dtype_info[d].triton_name);
-      if (!near.best || tl_module_attr(s, v.module, name, &v))
+      bool is_of_tl =
+         !is_text && (strcmp(name, "constexpr") == 0 || tl_dtype_constant(s, name, &found));
+      if ((!near.best && !is_of_tl) || tl_module_attr(s, v.module, name, &found))
          continue;
       tl_report(s->diags, E0201, a->range, v.module->name, name);
-      tl_help(s->diags, "did you mean '%s'?", near.best);
+      if (is_of_tl)
+         tl_help(s->diags, "it is a name of triton.language: write tl.%s", name);
+      else
+         tl_help(s->diags, "did you mean '%s'?", near.best);
    }
 }
 
@@ -513,6 +724,13 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    Around around = {.s = s, .kernel = k};
    check_autotune(&around, fn);
    check_heuristics(&around, fn);
+   for (size_t i = 0; i < tl_ast_Function(fn->node)->decorators.len; i++) {
+      const TlNode *d = tl_ast_Function(fn->node)->decorators.data[i];
+      if (!tl_is_jit_decorator(d))
+         continue;
+      check_unspecialized(&around, tl_decorator_argument(d, "do_not_specialize", -1));
+      check_unspecialized(&around, tl_decorator_argument(d, "do_not_specialize_on_alignment", -1));
+   }
    const TlGlobal *g = tl_global_find(s, fn->source, fn->name);
    bool is_own = g && g->value.kind == TL_SV_FUNC && g->value.func->node == fn->node;
    if (is_own && !fn->source->is_tile)

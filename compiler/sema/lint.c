@@ -188,7 +188,7 @@ idle_value(const TlNode *v)
       return "expression";
    case TL_AST_NAME:
    case TL_AST_ATTRIBUTE:
-      return "name: it is not called";
+      return "name";
    default:
       return NULL;
    }
@@ -305,10 +305,68 @@ check_ending(TlSema *s, const TlAstWhile *loop)
       tl_report(s->diags, W0213, loop->test->range);
 }
 
+void
+tl_report_idle(TlSema *s, const TlNode *value, const char *what)
+{
+   const char *text = tl_node_text(s, value);
+   bool is_name = value->kind == TL_AST_NAME || value->kind == TL_AST_ATTRIBUTE;
+   tl_report(s->diags, W0200, value->range,
+             is_name ? tl_arena_printf(s->arena, "name '%.60s'", text) : what);
+   if (is_name)
+      tl_help(s->diags, "it is not called: functions are called by their parentheses, %.60s()",
+              text);
+   else if (value->kind == TL_AST_COMPARE)
+      tl_help(s->diags, "'=' assigns, '==' compares");
+}
+
+static bool
+literal_int(const TlNode *n, int64_t *out)
+{
+   bool is_negative = n->kind == TL_AST_UNARY && tl_ast_Unary(n)->op == TL_AST_OP_NEG;
+   n = is_negative ? tl_ast_Unary(n)->operand : n;
+   if (n->kind != TL_AST_INT || tl_ast_Int(n)->value > INT32_MAX)
+      return false;
+   *out = is_negative ? -(int64_t)tl_ast_Int(n)->value : (int64_t)tl_ast_Int(n)->value;
+   return true;
+}
+
+/* for j in range(0, 8, -1): of numbers that are written out. */
+static void
+check_range(TlSema *s, const TlNode *iter)
+{
+   int64_t v[3] = {0, 0, 1};
+   const char *name = iter->kind == TL_AST_CALL ? tl_decorator_name(iter) : "";
+   if (strcmp(name, "range") != 0 && strcmp(name, "static_range") != 0)
+      return;
+   const TlNodeList *args = &tl_ast_Call(iter)->args;
+   for (size_t i = 0; i < args->len; i++)
+      if (i >= 3 || !literal_int(args->data[i], &v[args->len == 1 ? 1 : i]))
+         return;
+   if (args->len && v[2] && (v[2] > 0 ? v[0] >= v[1] : v[0] <= v[1]))
+      tl_report(s->diags, W0221, iter->range);
+}
+
+/* total =+ x */
+static void
+check_sign(TlSema *s, const TlNode *value)
+{
+   const char *p = tl_source(s->sources, value->range.file)->text + value->range.begin;
+   if (value->kind != TL_AST_UNARY && (*p != '+' && *p != '-'))
+      return;
+   if ((*p != '+' && *p != '-') || p[1] != ' ' || p[-1] != '=' || p[-2] != ' ')
+      return;
+   tl_report(s->diags, W0222, value->range, *p);
+   tl_help(s->diags, "did you mean '%c='? A sign stands by its value: = %cx", *p, *p);
+}
+
 static void
 check_statement(void *user, TlNode *n)
 {
    TlSema *s = user;
+   if (n->kind == TL_AST_FOR)
+      check_range(s, tl_ast_For(n)->iter);
+   if (n->kind == TL_AST_ASSIGN)
+      check_sign(s, tl_ast_Assign(n)->value);
    if (n->kind == TL_AST_COMPARE)
       check_chain(s, tl_ast_Compare(n));
    if (n->kind == TL_AST_WHILE)
@@ -317,7 +375,7 @@ check_statement(void *user, TlNode *n)
       const TlNode *v = tl_ast_ExprStmt(n)->value;
       const char *what = idle_value(v);
       if (what && (v->kind == TL_AST_COMPARE || !has_call(v)))
-         tl_report(s->diags, W0200, v->range, what);
+         tl_report_idle(s, v, what);
    }
    const TlNodeList *blocks[2] = {NULL, NULL};
    if (n->kind == TL_AST_IF) {

@@ -1,6 +1,6 @@
-/* Warnings that the typed code of a kernel shows: what sums and products take of masked loads, and
- * offsets of pointers that 32 bits may not hold.  Both are asked for (warnings.def): many kernels
- * know more of their arguments than they say. */
+/* Warnings that the typed code of a kernel shows: masks that are never true, and, where they are
+ * asked for (warnings.def), for many kernels know more of their arguments than they say, what sums
+ * and products take of masked loads, and offsets of pointers that 32 bits may not hold. */
 #include "ir/analysis.h"
 #include "ir/walk.h"
 #include "sema/impl.h"
@@ -104,6 +104,42 @@ check_offset(TlSema *s, TlAnalysis *a, const TlOp *op)
    tl_help(s->diags, "make one of the factors 64 bits wide: .to(tl.int64)");
 }
 
+/* ---- masks ---- */
+/* x of `x < c` and `c > x` with a constant c that is 0 or less; NULL: another value. */
+static const TlValue *
+below_zero(const TlOp *op)
+{
+   bool is_less = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE;
+   if (!is_less && op->opcode != TL_OP_GT && op->opcode != TL_OP_GE)
+      return NULL;
+   const TlValue *x = tl_arg(op, is_less ? 0 : 1), *c = tl_arg(op, is_less ? 1 : 0);
+   TlDtype t = tl_type_elem(c->type)->kind == TL_TYPE_SCALAR ? tl_type_elem(c->type)->dtype : TL_I1;
+   uint64_t bits;
+   if (!tl_dtype_is_int(t) || !tl_dtype_is_signed(t) || !tl_is_const(c, &bits))
+      return NULL;
+   int64_t limit = tl_bits_to_int(t, bits);
+   bool is_strict = op->opcode == TL_OP_LT || op->opcode == TL_OP_GT;
+   return limit < 0 || (limit == 0 && is_strict) ? x : NULL;
+}
+
+/* mask=i < 0 */
+static void
+check_mask(TlSema *s, const TlFunc *f, TlAnalysis **a, const TlOp *op)
+{
+   bool is_access =
+      op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE || op->opcode == TL_OP_ATOMIC_RMW;
+   const TlValue *mask = is_access ? tl_pred(op) : NULL;
+   while (mask && mask->def && is_same_elements(mask->def) && mask->def->num_args == 1)
+      mask = tl_arg(mask->def, 0);
+   const TlValue *x = mask && mask->def ? below_zero(mask->def) : NULL;
+   if (!x)
+      return;
+   *a = *a ? *a : tl_analysis_new(s->arena, f);
+   const TlAxisInfo *info = tl_axis_info(*a, x);
+   if (info->has_range && info->lo >= 0)
+      tl_report(s->diags, W0223, mask->def->range, tl_op_info[op->opcode].text);
+}
+
 /* ---- kernels without an effect ---- */
 bool
 tl_sema_has_effect(const TlFunc *f)
@@ -126,7 +162,8 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f)
    bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
    TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
    const TlBlock *top = f->body->block;
-   for (const TlOp *op = top->first; op && (has_lanes || has_offsets); op = tl_walk_next(op, top)) {
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      check_mask(s, f, &a, op);
       if (has_lanes)
          check_lanes(s, op);
       if (has_offsets)

@@ -179,6 +179,19 @@ tl_name_instead(const char *name)
    return NULL;
 }
 
+/* How tl's or libdevice's function of that name is called, or NULL. */
+static const char *
+function_form(TlSema *s, const char *name)
+{
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, name);
+   if (row)
+      return tl_arena_printf(s->arena, "tl.%s", tl_call_form(s, row));
+   row = tl_builtin_find(TL_NS_LIBDEVICE, name);
+   return row ? tl_arena_printf(s->arena, "libdevice.%s, of triton.language.extra",
+                                tl_call_form(s, row))
+              : NULL;
+}
+
 /* The functions of C and CUDA that are tl's by another name: expf, __expf, __fsqrt_rn; of types:
  * __float2half, __half2float_rn.  What to write, or NULL. */
 static const char *
@@ -190,19 +203,28 @@ c_function(TlSema *s, const char *name)
       return "x.to(dtype), as in x.to(tl.float16)";
    char *bare = tl_arena_strndup(s->arena, p ? p : name, p ? len : strlen(name));
    len = strlen(bare);
+   const char *whole = p ? p : ""; /* __popc, __int_as_float */
+   if (tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, whole))
+      return function_form(s, whole);
    if (p && *bare == 'f' && tl_builtin_find(TL_NS_TL, bare + 1)) /* __fsqrt_rn */
       bare++;
    else if (len > 2 && bare[len - 1] == 'f')
       bare[len - 1] = '\0';
    else
       return NULL;
-   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, bare);
-   if (row)
-      return tl_arena_printf(s->arena, "tl.%s", tl_call_form(s, row));
-   row = tl_builtin_find(TL_NS_LIBDEVICE, bare);
-   return row ? tl_arena_printf(s->arena, "libdevice.%s, of triton.language.extra",
-                                tl_call_form(s, row))
-              : NULL;
+   return function_form(s, bare);
+}
+
+/* torch's x.exp_(): the tile stays as it is. */
+static const char *
+in_place(TlSema *s, const char *name)
+{
+   size_t len = strlen(name);
+   if (len < 3 || name[len - 1] != '_' || name[0] == '_')
+      return NULL;
+   const char *bare = tl_arena_strndup(s->arena, name, len - 1), *form = tl_name_instead(bare);
+   form = form ? form : function_form(s, bare);
+   return form ? tl_arena_printf(s->arena, "x = %s: a tile never changes in place", form) : NULL;
 }
 
 const char *
@@ -211,6 +233,8 @@ tl_other_name(TlSema *s, const char *name)
    const char *instead = tl_name_instead(name);
    if (!instead)
       instead = c_function(s, name);
+   if (!instead)
+      instead = in_place(s, name);
    if (instead)
       return tl_arena_printf(s->arena, "write %s", instead);
    if (tl_builtin_find(TL_NS_LIBDEVICE, name))
@@ -419,6 +443,48 @@ is_of_last_slip(TlSema *s, TlRange range)
    return false;
 }
 
+/* f(x), f<int>(x), f.x */
+static bool
+is_called(TlSema *s, TlRange name)
+{
+   const TlSource *file = tl_source(s->sources, name.file);
+   const char *p = file->text + name.end;
+   p += strspn(p, " ");
+   return *p && strchr("(<.[", *p);
+}
+
+/* Is what to write a function of something: tl.trans(x), a / b? */
+static bool
+names_operand(const char *text)
+{
+   for (const char *p = text; *p; p++) {
+      bool is_word = strchr("abx", *p) && !isalnum((unsigned char)p[1]) && p[1] != '_' &&
+                     (p == text || (!isalnum((unsigned char)p[-1]) && p[-1] != '_'));
+      if (is_word && strchr(")],.[*/+-&|^%<>=", p[1 + (p[1] == ' ')])) /* '\0' is among them */
+         return true;
+   }
+   return false;
+}
+
+/* cuda.grid(1), pl.program_id(0): a module that was not imported, of a name that is known. */
+static const char *
+name_behind(TlSema *s, TlRange module)
+{
+   const TlSource *file = tl_source(s->sources, module.file);
+   const char *p = file->text + module.end;
+   if (*p != '.')
+      return NULL;
+   size_t len = 1;
+   while (isalnum((unsigned char)p[len]) || p[len] == '_')
+      len++;
+   const char *name = tl_arena_strndup(s->arena, p + 1, len - 1), *other = tl_name_instead(name);
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, name);
+   bool is_method = row && (row->flags & TL_BUILTIN_METHOD); /* of a value, as the name may be */
+   if (row && row->signature && !is_method)
+      return tl_arena_printf(s->arena, "write tl.%s", tl_call_form(s, row));
+   return other && !names_operand(other) ? tl_arena_printf(s->arena, "write %s", other) : NULL;
+}
+
 /* BLOCK_M */
 static bool
 is_constant_name(const char *name)
@@ -476,7 +542,11 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_see(s, range, &out);
       return out;
    }
-   const char *other = tl_other_name(s, name);
+   const char *other = name_behind(s, range);
+   if (!other)
+      other = tl_other_name(s, name);
+   if (other && !is_called(s, range) && names_operand(other))
+      other = NULL; /* a variable that is missing, t or mode, is no function */
    if (other && is_of_last_slip(s, range))
       return tl_sv_poison();
    tl_report(s->diags, E0200, range, name);

@@ -285,6 +285,9 @@ const TlBuiltin *tl_builtin_at(unsigned i); /* NULL past the end: did-you-mean, 
 typedef enum TlSlip { TL_SLIP_LACKS, TL_SLIP_HAS_NO, TL_SLIP_MORE, TL_SLIP_WRONG } TlSlip;
 /* What to write instead, or NULL.  (call_builtin.c) */
 const char *tl_slip_help(const TlBuiltin *row, TlSlip slip, const char *param);
+/* How it is called: cast(input, dtype, ..), as a method x.cast(dtype, ..); those that are methods
+ * only are so always.  (call_builtin.c) */
+const char *tl_builtin_signature(TlArena *arena, const TlBuiltin *row, bool is_method);
 /* Where the parameter ends whose text begins at p: a comma outside of quotes and brackets, or the
  * end of the signature.  (call_builtin.c) */
 const char *tl_parameter_end(const char *p);

@@ -229,6 +229,26 @@ static const char type_help[] =
    "a number is fp32, i32 or another type of elements, an array a pointer to them, *fp32; the rest "
    "is constexpr";
 
+/* *float, i4, `unsigned *` */
+static void
+help_type(TlSema *s, const char *text)
+{
+   size_t len = strcspn(text, " *");
+   bool is_pointer = *text == '*', is_behind = len && strchr(text, '*');
+   const char *word = is_behind ? tl_arena_strndup(s->arena, text, len) : text + is_pointer;
+   const char *near = tl_other_type(word, strlen(word));
+   if (is_behind) {
+      tl_help(s->diags, "the '*' of a pointer type comes first: *%s", near ? near : word);
+      return;
+   }
+   if (near)
+      tl_help(s->diags, "write %s%s for it", is_pointer ? "*" : "", near);
+   else if ((near = nearest_type(word)))
+      tl_help(s->diags, "did you mean '%s%s'?", is_pointer ? "*" : "", near);
+   else
+      tl_help(s->diags, "%s", type_help);
+}
+
 static bool
 annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *out)
 {
@@ -274,17 +294,13 @@ annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *o
          t = v.type;
       } else if (v.kind == TL_SV_POISON) {
          if (source->is_tile && s->diags->last && s->diags->last->code == TL_DIAG_E0200)
-            tl_help(s->diags, "%s", type_help);
+            help_type(s, text);
          return false;
       }
    }
    if (!t && source->is_tile) {
       tl_report(s->diags, E0268, a->range, text);
-      const char *near = nearest_type(text + (*text == '*'));
-      if (near)
-         tl_help(s->diags, "did you mean '%s%s'?", *text == '*' ? "*" : "", near);
-      else
-         tl_help(s->diags, "%s", type_help);
+      help_type(s, text);
       return false;
    }
    out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
@@ -714,6 +730,8 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
          tl_report(s->diags, E0268, e->range, e->text);
          if (strchr(e->text, ';'))
             tl_help(s->diags, "%s", separators);
+         else
+            help_type(s, e->text);
          return false;
       }
       set_constant(a, tl_read_value(s, e->text, e->range));
@@ -724,6 +742,8 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
          tl_note(s->diags, N0200, param(p, i)->node.range, "the parameter is declared here");
          if (is_named)
             tl_help(s->diags, "%s", separators);
+         else
+            help_type(s, e->text);
          return false;
       }
       if (a->constant.kind == TL_SV_POISON)
@@ -1145,7 +1165,8 @@ resolve(TlSema *s, Spec *p)
       if (param(p, i)->kind != TL_AST_OP_PLAIN) {
          if (param(p, i)->kind == TL_AST_OP_KW_MARK || param(p, i)->kind == TL_AST_OP_POS_MARK)
             continue;
-         return tl_refuse(s->diags, E0274, param(p, i)->node.range, p->fn->name);
+         return tl_refuse(s->diags, E0274, param(p, i)->node.range, p->fn->name,
+                          tl_range_text(s, param(p, i)->node.range));
       }
    /* marks are not parameters */
    TlAstFunction *copy = tl_new(s->arena, TlAstFunction);
@@ -1178,6 +1199,23 @@ resolve(TlSema *s, Spec *p)
    return check_complete(s, p);
 }
 
+typedef struct WarpsPlace {
+   int warps;
+   TlRange range;
+} WarpsPlace;
+
+/* num_warps=5 in a decorator, where that is what the kernel gets. */
+static void
+find_warps(void *user, TlNode *n)
+{
+   WarpsPlace *w = user;
+   const TlAstKeyword *k = n->kind == TL_AST_KEYWORD ? tl_ast_Keyword(n) : NULL;
+   bool is_it = k && k->name && strcmp(k->name, "num_warps") == 0 && k->value->kind == TL_AST_INT;
+   if (is_it && (int)tl_ast_Int(k->value)->value == w->warps)
+      w->range = k->value->range;
+   tl_ast_children(n, find_warps, user);
+}
+
 TlFunc *
 tl_sema_compile(TlSema *s, const TlSpecialization *given)
 {
@@ -1195,7 +1233,10 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
       return NULL;
    int warps = s->impl->num_warps;
    if (warps < 1 || warps > 32 || (warps & (warps - 1))) {
-      tl_report(s->diags, E0404, tl_ast_name_range(s->sources, p.fn->node), (unsigned)warps);
+      WarpsPlace place = {.warps = warps, .range = tl_ast_name_range(s->sources, p.fn->node)};
+      for (size_t i = 0; i < p.ast->decorators.len; i++)
+         find_warps(&place, p.ast->decorators.data[i]);
+      tl_report(s->diags, E0404, place.range, (unsigned)warps);
       return NULL;
    }
    TlFunc *f = tl_func_new(s->ir, own_name(p.fn), p.fn->node->range);

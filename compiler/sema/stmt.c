@@ -349,17 +349,56 @@ keep_promise(TlSema *s, TlFrame *f, const TlNode *value, const TlSv *result)
    tl_assign(s, f, tl_ast_Call(value)->args.data[0], *result);
 }
 
+/* Operations behind `before` that do no more than make a value; a hint is one that is kept. */
+static bool
+is_idle(const TlBlock *block, const TlOp *before)
+{
+   for (const TlOp *op = before ? before->next : block->first; op; op = op->next) {
+      bool is_load = op->opcode == TL_OP_LOAD && !tl_attr_int(op, TL_ATTR_VOLATILE);
+      if (op->opcode == TL_OP_HINT || !(is_load || tl_op_is_pure(op)))
+         return false;
+   }
+   return true;
+}
+
+/* tl.advance(p, (0, 64)): tiles and pointers never change, a function gives a new one. */
+static void
+check_call_used(TlSema *s, TlFrame *f, const TlNode *call, const TlSv *result)
+{
+   const TlNode *callee = tl_ast_Call(call)->func;
+   const char *name = tl_decorator_name(callee);
+   TlSv fn = tl_quiet_value(s, f, callee, NULL);
+   bool is_value = result->kind == TL_SV_VALUE || result->kind == TL_SV_BLOCKPTR ||
+                   (result->kind == TL_SV_TUPLE && result->tuple->len);
+   bool is_function = fn.kind == TL_SV_BUILTIN || fn.kind == TL_SV_FUNC;
+   if (!is_value || !is_function || tl_is_host(f))
+      return;
+   tl_report(s->diags, W0200, call->range, tl_arena_printf(s->arena, "call of '%s'", name));
+   tl_help(
+      s->diags, "it changes nothing in place: assign what it gives, as in x = %s%s(..)",
+      callee->kind == TL_AST_ATTRIBUTE
+         ? tl_arena_printf(s->arena, "%.40s.", tl_node_text(s, tl_ast_Attribute(callee)->value))
+         : "",
+      name);
+}
+
 static void
 exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
 {
    if (value->kind == TL_AST_STR || value->kind == TL_AST_CONST)
       return; /* docstring, `...` */
+   unsigned errors = s->diags->num_errors;
    check_result_used(s, f, value);
+   TlBlock *block = s->b.block;
+   const TlOp *before = block ? block->last : NULL;
    TlSv v = tl_eval_expr(s, f, value);
    usable(s, f, v, value->range);
+   bool is_call = value->kind == TL_AST_CALL && s->diags->num_errors == errors;
+   if (is_call && block && block == s->b.block && is_idle(block, before))
+      check_call_used(s, f, value, &v);
    keep_promise(s, f, value, &v);
    if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)
-      tl_report(s->diags, W0200, value->range, "comparison");
+      tl_report_idle(s, value, "comparison");
 }
 
 static void

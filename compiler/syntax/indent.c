@@ -179,8 +179,14 @@ raw_error(Lines *l, TlRaw r)
    case TL_DIAG_E0111:
       range.end = range.begin + (uint32_t)(strcspn(text, "'\"") + strlen(quotes_of(text)));
       return LEX_ERROR(l, E0111, range, quotes_of(text));
-   case TL_DIAG_E0119:
-      return LEX_ERROR(l, E0119, range);
+   case TL_DIAG_E0119: {
+      size_t blanks = strspn(text + 1, " \t\f");
+      range.end = range.begin + 1;
+      TlLexError *e = LEX_ERROR(l, E0119, range);
+      if (text[1 + blanks] == '\n' || text[1 + blanks] == '\r')
+         e->help = "take the blanks behind it out: it is to be the last of its line";
+      return e;
+   }
    case TL_DIAG_E0120: {
       TlLexError *e = LEX_ERROR(l, E0120, range, len, text);
       if (strchr("fFlLuUhH", text[len - 1]) && len > 1 && text[1] != 'x')

@@ -220,7 +220,6 @@ again:
    [ \t\f]+                        { goto again; }
    "#" [^\x00\r\n]*                { goto again; }
    "\\" [ \t\f]* "\r"? "\n"        { if (begin[1] == '\n' || begin[1] == '\r') goto again;
-                                     s->cur = begin + 1;
                                      return bad(s, TL_DIAG_E0119, begin); }
    "\\"                            { return bad(s, TL_DIAG_E0119, begin); }
    "\r\n" | "\n" | "\r"            { return made(s, TL_RAW_EOL, begin); }

@@ -37,6 +37,8 @@ const char *tl_keyword(unsigned i);
 /* --emit=tokens: one token a line: "line:col kind text". */
 void tl_print_tokens(TlParseCx *cx, uint32_t file, TlSb *out);
 
+/* The dtype for the name of a type of another language (other_types.def), or NULL. */
+const char *tl_other_type(const char *name, size_t len);
 /* The keyword that the word was meant to be; NULL: it is like none. */
 const char *tl_nearest_keyword(const char *word);
 

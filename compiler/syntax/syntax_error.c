@@ -29,20 +29,37 @@ static const struct {
    {"type", "type aliases are not supported"},
    {"goto", "there is no 'goto': loops are 'for' and 'while', and 'if' skips what follows it"},
    {"struct", "there are no structures: give the parts names of their own, or write a tuple"},
+   {"extern", "kernels need no linkage; write '@kernel' and 'def' alone"},
+   {"static", "names need no storage class: leave it out"},
+   {"inline", "functions are inlined as they are: leave it out"},
+   {"__device__", "functions are defined with 'def', and kernels call them"},
+   {"template", "a size or type is a parameter annotated constexpr"},
+   {"namespace", "each file is a module: take it out"},
+   {"include", "write 'import'"},
+   {"pub", "every function of a file can be imported: leave it out"},
+   {"export", "every function of a file can be imported: leave it out"},
+   {"end", "a block ends with its indentation: leave it out"},
+   {"then", "a block follows ':'"},
+   {"unless", "write 'if not'"},
+   {"repeat", "write 'while' or 'for'"},
+   {"throw", "nothing is raised on a GPU: write device_assert(condition, \"text\")"},
    {"typedef", "there are no type aliases: types are written out, as in 'x: fp32'"},
 };
 
-/* What C calls an element type, or a part of its name. */
-static const struct {
-   const char *c, *dtype;
-} c_types[] = {
-   {"int", "i32"},      {"float", "fp32"},    {"double", "fp64"},  {"half", "fp16"},
-   {"__half", "fp16"},  {"bool", "i1"},       {"char", "i8"},      {"short", "i16"},
-   {"long", "i64"},     {"size_t", "i64"},    {"unsigned", "u32"}, {"uint", "u32"},
-   {"int8_t", "i8"},    {"int16_t", "i16"},   {"int32_t", "i32"},  {"int64_t", "i64"},
-   {"uint8_t", "u8"},   {"uint16_t", "u16"},  {"uint32_t", "u32"}, {"uint64_t", "u64"},
-   {"float16", "fp16"}, {"bfloat16", "bf16"}, {"float32", "fp32"}, {"float64", "fp64"},
-};
+const char *
+tl_other_type(const char *name, size_t len)
+{
+   static const struct {
+      const char *name, *dtype;
+   } rows[] = {
+#define TL_OTHER_TYPE(name, dtype) {name, dtype},
+#include "syntax/other_types.def"
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0)
+         return rows[i].dtype;
+   return NULL;
+}
 
 typedef struct Place {
    const TlParser *ps;
@@ -222,6 +239,22 @@ const char tl_launch_help[] =
    "a kernel is launched by kernel[(programs,)](arguments); threads are the "
    "compiler's matter";
 
+/* i =< n: the sign of equality comes last.  The error is at either half. */
+static const char *
+turned_comparison(const Place *p)
+{
+   for (size_t at = p->at > p->first ? p->at - 1 : p->at; at <= p->at; at++) {
+      const TlToken *t = &p->t[at];
+      if (t->kind != TL_TOK_ASSIGN || t[1].begin != t->end)
+         continue;
+      if (t[1].kind == TL_TOK_LT)
+         return "write '<='";
+      if (t[1].kind == TL_TOK_GT)
+         return "write '>='";
+   }
+   return NULL;
+}
+
 /* Two operator characters of other languages: `a && b`, `i++`, `a <> b`. */
 static const char *
 operator_slip(const Place *p)
@@ -247,8 +280,9 @@ operator_slip(const Place *p)
       return "attributes follow a '.', as in x.shape; pointers are read by tl.load(pointer)";
    if (found == TL_TOK_GT && before == TL_TOK_LT && touches(p, 1))
       return "write '!='";
-   if (found == TL_TOK_GT && before == TL_TOK_ASSIGN && touches(p, 1))
-      return "write '>='";
+   const char *comparison = turned_comparison(p);
+   if (comparison)
+      return comparison;
    if (found == TL_TOK_NAME && before == TL_TOK_NAME && kind_at(p, 2) == TL_TOK_FLOORDIV)
       return "'//' divides; comments start with '#'";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
@@ -287,6 +321,19 @@ decorator_slip(const Place *p)
    return NULL;
 }
 
+/* a = v if n > 3 */
+static bool
+ends_conditional(const Place *p)
+{
+   int found = kind_at(p, 0);
+   bool is_end = found == TL_TOK_NEWLINE || found == TL_TOK_RPAREN || found == TL_TOK_COMMA ||
+                 found == TL_TOK_RBRACKET || found == TL_TOK_COLON;
+   for (size_t i = p->at; is_end && p->expected[TL_TOK_ELSE] && i-- > p->first + 1;)
+      if (p->t[i].kind == TL_TOK_IF)
+         return true;
+   return false;
+}
+
 static const char *
 statement_slip(const Place *p)
 {
@@ -319,6 +366,8 @@ statement_slip(const Place *p)
       return "write 'for i in range(start, end):'";
    if (found == TL_TOK_SEMICOLON && p->open != SIZE_MAX)
       return "separate with ','";
+   if (ends_conditional(p))
+      return "a conditional expression has both sides: a if condition else b";
    const char *decorator = decorator_slip(p);
    if (decorator)
       return decorator;
@@ -364,9 +413,9 @@ text_len(const TlToken *t)
 static const char *
 dtype_of(const Place *p, size_t i, char *buf, size_t size)
 {
-   for (size_t k = 0; k < sizeof c_types / sizeof c_types[0]; k++)
-      if (is_text(p, i, c_types[k].c))
-         return c_types[k].dtype;
+   const char *dtype = tl_other_type(p->ps->text + p->t[i].begin, p->t[i].end - p->t[i].begin);
+   if (dtype)
+      return dtype;
    snprintf(buf, size, "%.*s", text_len(&p->t[i]), p->ps->text + p->t[i].begin);
    return buf;
 }
@@ -510,6 +559,14 @@ help_c_type(TlParser *ps, const Place *p)
               ps->text + type->begin);
       return true;
    }
+   if (before == TL_TOK_GT && kind_at(p, 2) == TL_TOK_NAME && kind_at(p, 3) == TL_TOK_LT &&
+       kind_at(p, 4) == TL_TOK_NAME && kind_at(p, 5) == TL_TOK_COLON) { /* x: ptr<fp32> */
+      tl_help(ps->diags, "a pointer type is a '*' and the type of the elements: *%s for %.*s<%.*s>",
+              dtype_of(p, p->at - 2, buf, sizeof buf), text_len(&p->t[p->at - 4]),
+              ps->text + p->t[p->at - 4].begin, text_len(&p->t[p->at - 2]),
+              ps->text + p->t[p->at - 2].begin);
+      return true;
+   }
    bool ends_type = found == TL_TOK_RPAREN || found == TL_TOK_COMMA || found == TL_TOK_ASSIGN;
    if (ends_type && before == TL_TOK_STAR && kind_at(p, 2) == TL_TOK_NAME &&
        kind_at(p, 3) == TL_TOK_COLON) {
@@ -519,6 +576,22 @@ help_c_type(TlParser *ps, const Place *p)
       return true;
    }
    return false;
+}
+
+/* def k(x: *fp32, BLOCK: constexpr 128) */
+static bool
+help_default(TlParser *ps, const Place *p)
+{
+   int found = kind_at(p, 0);
+   bool is_def = p->t[p->first].kind == TL_TOK_DEF && p->open != SIZE_MAX &&
+                 p->t[p->open].kind == TL_TOK_LPAREN;
+   bool is_value = starts_operand(found) && found != TL_TOK_NAME;
+   if (!is_def || !is_value || kind_at(p, 1) != TL_TOK_NAME)
+      return false;
+   const TlToken *t = &p->t[p->at];
+   tl_help(ps->diags, "a parameter's default follows a '=': %.*s = %.*s", text_len(t - 1),
+           ps->text + t[-1].begin, text_len(t), ps->text + t->begin);
+   return true;
 }
 
 static void
@@ -531,7 +604,7 @@ give_help(TlParser *ps, const Place *p)
    if (help) {
       tl_help(ps->diags, "%s", help);
    } else if (help_foreign_word(ps, p) || help_c_type(ps, p) || help_c_parameter(ps, p) ||
-              help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
+              help_default(ps, p) || help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
       return;
    } else if (is_keyword(found) && p->expected[TL_TOK_NAME] &&
               (!starts_operand(found) || !p->expected[TL_TOK_INT])) {

@@ -247,7 +247,12 @@ static TilecStatus
 pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool align, TlArgKey *key)
 {
    if (p->is_annotated && !p->is_pointer)
-      return misfit(s, p, "is not a pointer");
+      return misfit(
+         s, p,
+         strncmp(p->base, "tensordesc", 10) == 0
+            ? "is a tensor descriptor, and got a pointer: pass a TensorDescriptor of the "
+              "array, its shape, strides and block shape"
+            : "is not a pointer: pass a number, or annotate it as one, *fp32");
    TilecDtype elem = p->is_annotated ? p->dtype : a->dtype;
    if (!elem && a->kind == TILEC_ARG_BUFFER) {
       const TilecBufferLayout *layout = tilec_buffer_layout(a->as.buffer);

@@ -2,8 +2,8 @@
 # check_files.sh SOURCE_DIR: two tables of docs/architecture.md against the tree.
 # "What touches which files": each row has an example and files; the example's name, as part of an
 # identifier or of a file's name, must occur in exactly these files of compiler/, runtime/ and stdlib/
-# (names.py and triton_names.def aside: what Triton 3.6 has, which nothing that is added
-# changes).
+# (names.py and triton_names.def aside, what Triton 3.6 has, and other_names.def, what is written for
+# names of other libraries: nothing that is added changes them).
 # "Folders": what a folder of compiler/ may include is the DEPS of its row in compiler/CMakeLists.txt.
 set -euo pipefail
 cd -- "$1"
@@ -11,7 +11,8 @@ rows=0
 failed=0
 
 named_in() { # NAME: files that hold it, or are called so
-   grep -rliE --exclude=names.py --exclude=triton_names.def "(^|[^A-Za-z0-9])$1([^A-Za-z0-9]|\$)" compiler runtime stdlib ||
+   grep -rliE --exclude=names.py --exclude=triton_names.def --exclude=other_names.def \
+      "(^|[^A-Za-z0-9])$1([^A-Za-z0-9]|\$)" compiler runtime stdlib ||
       true
    find compiler runtime stdlib -type f -name "$1.*"
 }

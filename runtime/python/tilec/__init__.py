@@ -650,6 +650,10 @@ class TensorDescriptor:
     def __init__(self, base, shape, strides, block_shape):
         self.base, self.shape, self.strides = base, list(shape), list(strides)
         self.block_shape = list(block_shape)
+        if not len(self.shape) == len(self.strides) == len(self.block_shape):
+            raise ValueError("a TensorDescriptor has a size, a stride and a size of the block for each "
+                             "dimension; got %d sizes, %d strides and block_shape with %d"
+                             % (len(self.shape), len(self.strides), len(self.block_shape)))
 
     @classmethod
     def from_tensor(cls, tensor, block_shape):
@@ -1298,6 +1302,10 @@ class Kernel:
             words = [_b("%s=%s" % (n, self._define(v))) for n, v in given.items()]
             warps = num_warps or given.get("num_warps", 0)
             stages = num_stages or given.get("num_stages", 0)
+            for name, value in ("num_warps", warps), ("num_stages", stages):
+                if not hasattr(value, "__index__"):
+                    raise TypeError("%s(): %s is an integer, such as 4; got %r"
+                                    % (self.name, name, value))
             dirs = [_b(d) for d in self.include_dirs]
             source = None if self.source is None else self.source.encode()
             more = {n: _b(v) if isinstance(v, str) else v for n, v in self.options.items()}

@@ -44,6 +44,25 @@ option_forms(void **state)
    assert_int_equal(cl.command, CMD_BUILD);
 }
 
+/* A name of another compiler's is no option of this one, stands once, and what is written instead
+ * is the option of its row. */
+static void
+other_options(void **state)
+{
+   (void)state;
+   const TlOtherOption *o, *p;
+   for (unsigned i = 0; (o = tl_other_option_at(i)); i++) {
+      for (unsigned k = 0; k < TL_OPT_COUNT; k++)
+         assert_string_not_equal(o->name, tl_option_rows[k].name);
+      for (unsigned k = 0; k < i && (p = tl_other_option_at(k)); k++)
+         assert_string_not_equal(o->name, p->name);
+      const TlOptionRow *row = &tl_option_rows[o->id];
+      const char letter[] = {'-', row->letter, '\0'};
+      if (!strstr(o->use, row->name) && !(row->letter && strstr(o->use, letter)))
+         fail_msg("--%s: '%s' is not --%s", o->name, o->use, row->name);
+   }
+}
+
 static void
 option_errors(void **state)
 {
@@ -214,6 +233,7 @@ test_cli(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(option_forms, setup, teardown),
       cmocka_unit_test_setup_teardown(option_errors, setup, teardown),
+      cmocka_unit_test(other_options),
       cmocka_unit_test_setup_teardown(scalars, setup, teardown),
       cmocka_unit_test_setup_teardown(made_up_arrays, setup, teardown),
       cmocka_unit_test_setup_teardown(round_trip, setup, teardown),

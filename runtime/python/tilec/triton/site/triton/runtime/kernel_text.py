@@ -402,9 +402,12 @@ class Part:
     def try_value(self, name, v, chains=(), strict=False):
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
         if strict and not self.whole.may_refer(v):
-            self.whole.note(name, "Cannot access global variable %s from within a kernel: it is a "
-                            "value of the program (%s), and not made by tl.constexpr(..)"
-                            % (name, type(v).__qualname__))
+            way_out = "a function of Python; @triton.jit above it makes one that kernels can call" \
+                if isinstance(v, types.FunctionType) else \
+                "a value of the program (%s), and not made by tl.constexpr(..)" \
+                % type(v).__qualname__
+            self.whole.note(name, "Cannot access global variable %s from within a kernel: it is %s"
+                            % (name, way_out))
             return
         try:
             self.value(name, v, chains)
