@@ -314,6 +314,8 @@ TlSv tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const TlDiag **error
 /* A global of the file: bound anew. */
 void tl_global_set(TlSema *s, TlSourceModule *source, const char *name, TlSv value, TlRange range);
 TlSv tl_sv_lost(TlSema *s, const char *why, TlRange place); /* OPAQUE */
+/* The same of what is made of `from`; where that hangs on an undecided condition, so does this. */
+TlSv tl_sv_lost_of(TlSema *s, const TlSv *from, const char *why, TlRange place);
 /* What is lost by an error, in place of the value of `name` (or NULL). */
 TlSv tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name);
 const char *tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a);

@@ -73,6 +73,13 @@ tl_sv_lost(TlSema *s, const char *why, TlRange place)
 }
 
 TlSv
+tl_sv_lost_of(TlSema *s, const TlSv *from, const char *why, TlRange place)
+{
+   bool is_undecided = from->kind == TL_SV_OPAQUE && from->opaque->is_undecided;
+   return is_undecided ? *from : tl_sv_lost(s, why, place);
+}
+
+TlSv
 tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name)
 {
    if (error == s->impl->lost_error) /* for the same reason as the value that it used */
