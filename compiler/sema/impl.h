@@ -301,6 +301,7 @@ TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` witho
 bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);
 /* An import statement that binds at once into a frame (inside a function). */
 bool tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import);
+bool tl_is_gluon_decorator(const TlNode *decorator);
 bool tl_is_jit_decorator(const TlNode *decorator);
 bool tl_has_jit_decorator(const TlNodeList *decorators);
 /* f = triton.jit(f), anywhere in the file: decorate.c. */
@@ -324,6 +325,8 @@ const char *tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlia
 typedef TL_VEC(TlSvFunc *) TlInnerKernels;
 /* Of a file that has run, in order of the text. */
 void tl_find_inner_kernels(TlSema *s, TlSourceModule *source, TlInnerKernels *out);
+/* Why a function of the file that is written as a kernel is none, or NULL. */
+const char *tl_why_unlisted(TlSema *s, const char *name);
 
 /* ---- module_run.c ---- */
 void tl_run_module(TlSema *s, TlSourceModule *source);
