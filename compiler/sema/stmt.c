@@ -80,7 +80,8 @@ exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
       return;
    bool is_constexpr = tl_is_constexpr_annotation(n->annotation);
    if (is_constexpr && v.kind == TL_SV_VALUE && !tl_is_host(f) && n->target->kind == TL_AST_NAME) {
-      tl_report(s->diags, W0217, n->node.range, tl_ast_Name(n->target)->id);
+      tl_report(s->diags, W0217, n->node.range,
+                tl_arena_printf(s->arena, "'%s' is annotated", tl_ast_Name(n->target)->id));
       tl_help(s->diags, "leave the annotation out, or make what it is computed from tl.constexpr "
                         "parameters");
    }
