@@ -201,6 +201,7 @@ struct TlActivation {
    struct TlYields *yields; /* of a generator, or NULL */
    unsigned loops;          /* run-time loops around the current statement */
    unsigned static_loops;   /* unrolled loops around it */
+   const char *leave;       /* the variable that a `break` of the run-time loop sets, or NULL */
    TlSv ret;                /* value of the return that ended it */
    TlRange ret_range;
 };
@@ -457,6 +458,7 @@ TlFlow tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *r
 TlFlow tl_stmt_match(TlSema *s, TlFrame *f, const TlAstMatch *n, const TlCont *rest);
 /* The body of the case that fits, its names bound; NULL: none does.  False after an error. */
 bool tl_match_case(TlSema *s, TlFrame *f, const TlAstMatch *n, const TlNodeList **body);
+bool tl_has_walrus(const TlNode *n); /* does it bind a variable by `:=`? */
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
                                  const TlSv *test);
 void tl_assigned_names(const TlNodeList *stmts, TlMap *names);

@@ -131,8 +131,8 @@ exec_break(TlSema *s, TlFrame *f, const TlNode *n)
       return TL_FLOW_NEXT;
    }
    if (is_break && !f->act->is_host && f->act->loops && !f->act->static_loops) {
-      tl_report(s->diags, E0236, n->range);
-      tl_help(s->diags, "use 'while' with the condition, or mask the rest of the iterations");
+      assert(f->act->leave && "begin_leaving() sees every break of its loop");
+      tl_frame_set(s, f, f->act->leave, tl_sv_bool(true), n->range);
       return TL_FLOW_CONTINUE;
    }
    return is_break ? TL_FLOW_BREAK : TL_FLOW_CONTINUE;
