@@ -121,6 +121,7 @@ list_kernels(TlCompilation *comp, const char *file, TlSb *json)
 {
    const TlKernelInfo *kernels;
    unsigned n = tl_sema_kernels(comp->sema, &kernels);
+   tl_sema_report_unlisted(comp->sema);
    if (json)
       tl_json_open(json, '[');
    for (unsigned i = 0; i < n; i++)

@@ -507,7 +507,7 @@ check_pure(Verifier *v, const TlOp *op, const TlBlock *block)
 {
    for (const TlOp *inner = block->first; inner; inner = inner->next)
       if (!tl_has_trait(inner, TL_TRAIT_TERM) && !tl_op_is_pure(inner) &&
-          inner->opcode != TL_OP_WHILE)
+          inner->opcode != TL_OP_WHILE && inner->opcode != TL_OP_SREG)
          bad(v, inner, "an operation inside '%s' must have no effect", tl_info(op)->text);
 }
 

@@ -175,8 +175,12 @@ TlSv
 tl_builtin_constexpr(TlSema *s, const TlCall *call)
 {
    TlSv v = call->args[0];
-   if (tl_sv_is_runtime(&v))
-      return tl_sv_refuse(s, E0301, call->range, "value", "constexpr", tl_sv_text(s, &v));
+   if (tl_sv_is_runtime(&v)) {
+      tl_report(s->diags, W0217, call->range, "this is made a");
+      tl_help(s->diags,
+              "it stays what it is: for a constant, compute it from tl.constexpr parameters");
+      return v;
+   }
    v.is_strong = false;
    return v;
 }

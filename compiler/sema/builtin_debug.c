@@ -57,10 +57,25 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
    return tl_sv_none();
 }
 
+/* What combines values may be done in any order and as often as it likes, so that nothing in it has
+ * an effect. */
+static bool
+is_left_out(TlSema *s, const TlCall *call, const char *instead)
+{
+   if (!tl_sema_in_combine(s))
+      return false;
+   tl_report(s->diags, W0251, call->range, call->row->name);
+   if (instead)
+      tl_help(s->diags, "%s it of the tile, before the reduction or scan", instead);
+   return true;
+}
+
 /* An operation without operands or results. */
 TlSv
 tl_builtin_effect(TlSema *s, const TlCall *call)
 {
+   if (is_left_out(s, call, NULL))
+      return tl_sv_none();
    tl_build(&s->b, (TlOpcode)tl_builtin_row(call)->which, NULL, 0, NULL, 0, NULL, 0, 0);
    return tl_sv_none();
 }
@@ -123,11 +138,8 @@ tl_builtin_device_assert(TlSema *s, const TlCall *call)
    const TlSv *c = &call->args[0];
    if (!s->debug && (tl_sv_is_runtime(c) || tl_sv_is_number(c)))
       return tl_sv_none();
-   if (tl_sema_in_combine(s)) {
-      tl_report(s->diags, W0251, call->range);
-      tl_help(s->diags, "assert it of the tile, before the reduction or scan");
+   if (is_left_out(s, call, "assert"))
       return tl_sv_none();
-   }
    const TlSv *msg = &call->args[1];
    TlValue *v[2] = {tl_call_value(s, call, 0), NULL};
    if (!v[0])
@@ -203,6 +215,8 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
              bool hex)
 {
    TlValue **v = tl_new_array(s->arena, TlValue *, num);
+   if (is_left_out(s, call, "print"))
+      return tl_sv_none();
    for (unsigned i = 0; i < num; i++) {
       v[i] = tl_sema_value(s, &items[i], call->range);
       if (!v[i])
@@ -349,7 +363,7 @@ tl_builtin_inline_asm(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    const TlAttrInit attrs[] = {{TL_ATTR_TEXT, {.s = tl_text_cstr(s, text)}},
                                {TL_ATTR_CONSTRAINTS, {.s = tl_text_cstr(s, constraints)}},
-                               {TL_ATTR_PURE, {.i = pure}},
+                               {TL_ATTR_PURE, {.i = pure || tl_sema_in_combine(s)}},
                                {TL_ATTR_PACK, {.i = pack}},
                                {TL_ATTR_COUNT, {.i = 0}}};
    TlOp *op =

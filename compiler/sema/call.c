@@ -365,7 +365,8 @@ opaque_call(TlSema *s, const TlSv *fn, const TlArgs *args, TlRange range)
    bool answer;
    if (tl_host_platform(tl_range_text(s, range), &answer))
       return tl_sv_bool(answer);
-   TlSv out = tl_sv_lost(s, tl_arena_printf(s->arena, "%.80s", tl_range_text(s, range)), range);
+   const char *why = tl_arena_printf(s->arena, "%.80s", tl_range_text(s, range));
+   TlSv out = tl_sv_lost_of(s, fn, why, range);
    size_t root = strcspn(name, ".([");
    const char *library = tl_arena_strndup(s->arena, name, root);
    bool changes = strcmp(library, "random") == 0 || strcmp(library, "operator") == 0;

@@ -432,7 +432,12 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
       TlSv dtype;
       tl_report(s->diags, E0208, range, name);
       const char *other = dot ? tl_other_name(s, dot + 1) : NULL;
-      if (dot && (tl_builtin_find(TL_NS_TL, dot + 1) || tl_dtype_constant(s, dot + 1, &dtype)))
+      if (tl_host_may_have_source(name))
+         tl_help(s->diags,
+                 "it may be a function for kernels, but its file is not found: -I DIR "
+                 "names the folder that holds '%.*s', such as site-packages",
+                 (int)strcspn(name, "."), name);
+      else if (dot && (tl_builtin_find(TL_NS_TL, dot + 1) || tl_dtype_constant(s, dot + 1, &dtype)))
          tl_help(s->diags, "did you mean 'tl.%s'?", tl_form(s, dot + 1));
       else if (other)
          tl_help(s->diags, "%s", other);

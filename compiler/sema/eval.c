@@ -427,7 +427,8 @@ find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlS
          *out = *self;
          return true;
       }
-      *out = tl_sv_lost(s, tl_arena_printf(s->arena, "%s.%s", self->opaque->why, name), range);
+      *out =
+         tl_sv_lost_of(s, self, tl_arena_printf(s->arena, "%s.%s", self->opaque->why, name), range);
       if (self->opaque->is_device_name &&
           (strcmp(name, "lower") == 0 || strcmp(name, "upper") == 0)) {
          TlLost *lost = tl_new(s->arena, TlLost);
@@ -746,7 +747,7 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       return tl_sv_lost(s, tl_range_text(s, range), range);
    case TL_SV_OPAQUE:
    case TL_SV_MODULE:
-      return tl_sv_lost(s, tl_range_text(s, range), range);
+      return tl_sv_lost_of(s, self, tl_range_text(s, range), range);
    default:
       break;
    }

@@ -759,6 +759,44 @@ constant_attr(TlSema *s, const char *dotted, TlSv *out)
    return false;
 }
 
+/* The backends that Triton finds installed: here it is NVIDIA's, whose driver is active. */
+static TlSv
+backends(TlSema *s)
+{
+   TlSv all = tl_dict_new(s), key = tl_make_str(s, "nvidia", 6), is_active;
+   TlSv backend = tl_object_new(s, "Backend"), driver = tl_object_new(s, "CudaDriver");
+   if (tl_host_module_attr(s, "triton.backends.nvidia.driver.CudaDriver", "is_active", &is_active))
+      tl_object_set(s, &driver, "is_active", is_active);
+   tl_object_set(s, &backend, "driver", driver);
+   tl_dict_set(s, &all, &key, backend);
+   return all;
+}
+
+static TlSv
+type_checking(TlSema *s)
+{
+   (void)s;
+   return tl_sv_bool(false);
+}
+
+static bool
+made_attr(TlSema *s, const char *dotted, TlSv *out)
+{
+   static const struct {
+      const char *name;
+      TlSv (*make)(TlSema *s);
+   } values[] = {
+#define TL_HOST_VALUE(name, function) {name, function},
+#include "sema/host.def"
+   };
+   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+      if (strcmp(values[i].name, dotted) == 0) {
+         *out = values[i].make(s);
+         return true;
+      }
+   return false;
+}
+
 /* hasattr() of a library's module. */
 bool
 tl_host_module_has(const char *dotted, bool *has)
@@ -809,7 +847,7 @@ tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *out)
          *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {&members[i], NULL}};
          return true;
       }
-   if (constant_attr(s, dotted, out))
+   if (constant_attr(s, dotted, out) || made_attr(s, dotted, out))
       return true;
    static const char *const parts[] = {
 #define TL_HOST_PART(name) name,

@@ -201,6 +201,7 @@ struct TlActivation {
    struct TlYields *yields; /* of a generator, or NULL */
    unsigned loops;          /* run-time loops around the current statement */
    unsigned static_loops;   /* unrolled loops around it */
+   const char *leave;       /* the variable that a `break` of the run-time loop sets, or NULL */
    TlSv ret;                /* value of the return that ended it */
    TlRange ret_range;
 };
@@ -301,6 +302,7 @@ TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` witho
 bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);
 /* An import statement that binds at once into a frame (inside a function). */
 bool tl_import_into(TlSema *s, TlFrame *f, const TlAstImport *import);
+bool tl_is_gluon_decorator(const TlNode *decorator);
 bool tl_is_jit_decorator(const TlNode *decorator);
 bool tl_has_jit_decorator(const TlNodeList *decorators);
 /* f = triton.jit(f), anywhere in the file: decorate.c. */
@@ -314,6 +316,8 @@ TlSv tl_quiet_value(TlSema *s, TlFrame *f, const TlNode *n, const TlDiag **error
 /* A global of the file: bound anew. */
 void tl_global_set(TlSema *s, TlSourceModule *source, const char *name, TlSv value, TlRange range);
 TlSv tl_sv_lost(TlSema *s, const char *why, TlRange place); /* OPAQUE */
+/* The same of what is made of `from`; where that hangs on an undecided condition, so does this. */
+TlSv tl_sv_lost_of(TlSema *s, const TlSv *from, const char *why, TlRange place);
 /* What is lost by an error, in place of the value of `name` (or NULL). */
 TlSv tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name);
 const char *tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlias *a);
@@ -322,6 +326,8 @@ const char *tl_import_name(TlSema *s, const TlAstImport *import, const TlAstAlia
 typedef TL_VEC(TlSvFunc *) TlInnerKernels;
 /* Of a file that has run, in order of the text. */
 void tl_find_inner_kernels(TlSema *s, TlSourceModule *source, TlInnerKernels *out);
+/* Why a function of the file that is written as a kernel is none, or NULL. */
+const char *tl_why_unlisted(TlSema *s, const char *name);
 
 /* ---- module_run.c ---- */
 void tl_run_module(TlSema *s, TlSourceModule *source);
@@ -452,6 +458,7 @@ TlFlow tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *r
 TlFlow tl_stmt_match(TlSema *s, TlFrame *f, const TlAstMatch *n, const TlCont *rest);
 /* The body of the case that fits, its names bound; NULL: none does.  False after an error. */
 bool tl_match_case(TlSema *s, TlFrame *f, const TlAstMatch *n, const TlNodeList **body);
+bool tl_has_walrus(const TlNode *n); /* does it bind a variable by `:=`? */
 TlSv tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n,
                                  const TlSv *test);
 void tl_assigned_names(const TlNodeList *stmts, TlMap *names);

@@ -150,3 +150,91 @@ tl_find_inner_kernels(TlSema *s, TlSourceModule *source, TlInnerKernels *out)
    if (!source->is_tile)
       walk(&in, &source->ast->body);
 }
+
+/* ---- kernels that are none ---- */
+typedef void UnlistedFn(void *user, const TlAstFunction *f, const char *why);
+
+typedef struct Unlisted {
+   TlSema *s;
+   const TlNode *around; /* the nearest `if` or `try` */
+   UnlistedFn *found;
+   void *user;
+} Unlisted;
+
+static bool
+is_listed(const TlSema *s, const TlNode *function)
+{
+   for (unsigned i = 0; i < s->impl->num_kernels; i++) {
+      const TlSvFunc *fn = tl_map_get(&s->impl->entries, s->impl->kernels[i].name);
+      if (fn && fn->node == function)
+         return true;
+   }
+   return false;
+}
+
+static const char *
+why_unlisted(const Unlisted *u, const TlAstFunction *f)
+{
+   for (size_t i = 0; i < f->decorators.len; i++)
+      if (tl_is_gluon_decorator(f->decorators.data[i]))
+         return "it is written in Gluon, which is another language";
+   if (!tl_has_jit_decorator(&f->decorators) || is_listed(u->s, &f->node))
+      return NULL;
+   if (u->around && u->around->kind == TL_AST_IF)
+      return tl_arena_printf(u->s->arena, "what hangs on '%s' does not go this way",
+                             tl_node_text(u->s, tl_ast_If(u->around)->test));
+   return u->around ? "the 'try' around it goes another way" : "its name is bound again";
+}
+
+static void
+find_unlisted(void *user, TlNode *n)
+{
+   Unlisted u = *(Unlisted *)user;
+   if (n->kind == TL_AST_IF || n->kind == TL_AST_TRY)
+      u.around = n;
+   const char *why = n->kind == TL_AST_FUNCTION ? why_unlisted(&u, tl_ast_Function(n)) : NULL;
+   if (why)
+      u.found(u.user, tl_ast_Function(n), why);
+   tl_ast_children(n, find_unlisted, &u);
+}
+
+static void
+each_unlisted(TlSema *s, UnlistedFn *found, void *user)
+{
+   Unlisted u = {.s = s, .found = found, .user = user};
+   if (!s->impl->main->is_tile)
+      tl_ast_children(&s->impl->main->ast->node, find_unlisted, &u);
+}
+
+typedef struct Named {
+   const char *name, *why;
+} Named;
+
+static void
+keep_named(void *user, const TlAstFunction *f, const char *why)
+{
+   Named *n = user;
+   if (!n->why && strcmp(f->name, n->name) == 0)
+      n->why = why;
+}
+
+const char *
+tl_why_unlisted(TlSema *s, const char *name)
+{
+   Named n = {.name = name};
+   each_unlisted(s, keep_named, &n);
+   return n.why;
+}
+
+static void
+report(void *user, const TlAstFunction *f, const char *why)
+{
+   TlSema *s = user;
+   tl_report(s->diags, R0208, tl_ast_name_range(s->sources, &f->node), f->name, why);
+}
+
+void
+tl_sema_report_unlisted(TlSema *s)
+{
+   each_unlisted(s, report, s);
+}

@@ -664,9 +664,11 @@ tl_report_no_kernel(TlSema *s)
    }
    const TlNode *plain = decorator_without_at(main, fn);
    const TlNodeList *decorators = &tl_ast_Function(fn)->decorators;
-   const char *name = tl_ast_Function(fn)->name;
+   const char *name = tl_ast_Function(fn)->name, *why = tl_why_unlisted(s, name);
    tl_report(s->diags, E0262, plain ? plain->range : tl_ast_name_range(s->sources, fn));
-   if (plain)
+   if (why)
+      tl_help(s->diags, "'%s' is none: %s", name, why);
+   else if (plain)
       tl_help(s->diags, "a decorator begins with '@': @%s", tl_range_text(s, plain->range));
    else if (decorators->len)
       tl_help(s->diags, "'@%s' makes no kernel: write @triton.jit above 'def %s'",

@@ -73,6 +73,13 @@ tl_sv_lost(TlSema *s, const char *why, TlRange place)
 }
 
 TlSv
+tl_sv_lost_of(TlSema *s, const TlSv *from, const char *why, TlRange place)
+{
+   bool is_undecided = from->kind == TL_SV_OPAQUE && from->opaque->is_undecided;
+   return is_undecided ? *from : tl_sv_lost(s, why, place);
+}
+
+TlSv
 tl_sv_lost_by(TlSema *s, const TlDiag *error, const char *name)
 {
    if (error == s->impl->lost_error) /* for the same reason as the value that it used */
@@ -502,11 +509,22 @@ last_component(const TlNode *n)
    return n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n)->name : "";
 }
 
+/* Gluon's kernels are another language. */
+bool
+tl_is_gluon_decorator(const TlNode *decorator)
+{
+   while (decorator->kind == TL_AST_CALL)
+      decorator = tl_ast_Call(decorator)->func;
+   return decorator->kind == TL_AST_ATTRIBUTE && tl_ends_with(last_component(decorator), "jit") &&
+          strcmp(last_component(tl_ast_Attribute(decorator)->value), "gluon") == 0;
+}
+
 bool
 tl_is_jit_decorator(const TlNode *decorator)
 {
    const char *last = last_component(decorator);
-   return strcmp(last, "kernel") == 0 || tl_ends_with(last, "jit");
+   return (strcmp(last, "kernel") == 0 || tl_ends_with(last, "jit")) &&
+          !tl_is_gluon_decorator(decorator);
 }
 
 bool

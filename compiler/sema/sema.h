@@ -443,6 +443,8 @@ typedef struct TlKernelInfo {
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);
+/* A remark on each function that is written as a kernel and is not among them. */
+void tl_sema_report_unlisted(TlSema *s);
 
 /* What input_precision= of a dot may say, and the TL_PRECISION_.. of such a word; false: none. */
 #define TL_DOT_PRECISIONS "tf32 tf32x3 ieee bf16x3 bf16x6"

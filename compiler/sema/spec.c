@@ -474,6 +474,11 @@ tl_choose_kernel(TlSema *s, const char *name)
       if (fn || s->diags->num_errors != errors)
          return fn;
       tl_report(s->diags, E0261, file_start(s), name);
+      const char *why = tl_why_unlisted(s, name);
+      if (why) {
+         tl_help(s->diags, "a function of the file is called so, but %s", why);
+         return NULL;
+      }
       TlNearest near = {.name = name};
       for (unsigned i = 0; i < s->impl->num_kernels; i++)
          tl_nearest_try(&near, s->impl->kernels[i].name);

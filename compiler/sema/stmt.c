@@ -80,7 +80,8 @@ exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
       return;
    bool is_constexpr = tl_is_constexpr_annotation(n->annotation);
    if (is_constexpr && v.kind == TL_SV_VALUE && !tl_is_host(f) && n->target->kind == TL_AST_NAME) {
-      tl_report(s->diags, W0217, n->node.range, tl_ast_Name(n->target)->id);
+      tl_report(s->diags, W0217, n->node.range,
+                tl_arena_printf(s->arena, "'%s' is annotated", tl_ast_Name(n->target)->id));
       tl_help(s->diags, "leave the annotation out, or make what it is computed from tl.constexpr "
                         "parameters");
    }
@@ -130,8 +131,8 @@ exec_break(TlSema *s, TlFrame *f, const TlNode *n)
       return TL_FLOW_NEXT;
    }
    if (is_break && !f->act->is_host && f->act->loops && !f->act->static_loops) {
-      tl_report(s->diags, E0236, n->range);
-      tl_help(s->diags, "use 'while' with the condition, or mask the rest of the iterations");
+      assert(f->act->leave && "begin_leaving() sees every break of its loop");
+      tl_frame_set(s, f, f->act->leave, tl_sv_bool(true), n->range);
       return TL_FLOW_CONTINUE;
    }
    return is_break ? TL_FLOW_BREAK : TL_FLOW_CONTINUE;

@@ -376,6 +376,7 @@ merge_vars(TlSema *s, TlFrame *f, Join *j, TlRange if_range)
 {
    TlVars *a = &j->side[0].vars, *b = &j->side[1].vars;
    TlVars out = {0};
+   size_t first = j->values[0].len; /* behind what is joined already */
    TL_VEC(bool) joins = {0};
    for (size_t i = 0; i < a->len + b->len; i++) {
       const TlVar *x = i < a->len ? &a->data[i] : NULL;
@@ -392,7 +393,7 @@ merge_vars(TlSema *s, TlFrame *f, Join *j, TlRange if_range)
       tl_vec_push(s->arena, &joins, join);
    }
    join_finish(s, j);
-   TlValue *const *next = j->results;
+   TlValue *const *next = j->results + first;
    for (size_t i = 0; i < out.len; i++)
       if (joins.data[i]) {
          TlVar *v = &out.data[i];
@@ -561,6 +562,22 @@ adapt(TlSema *s, const TlSv *v, const TlSv *other, TlRange range)
    return fits ? tl_sv_value(tl_sema_value_as(s, v, dtype, range)) : *v;
 }
 
+static void
+find_walrus(void *user, TlNode *n)
+{
+   bool *found = user;
+   *found |= n->kind == TL_AST_WALRUS;
+   tl_ast_children(n, find_walrus, found);
+}
+
+bool
+tl_has_walrus(const TlNode *n)
+{
+   bool found = false;
+   find_walrus(&found, (TlNode *)(uintptr_t)n);
+   return found;
+}
+
 TlSv
 tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, const TlSv *test)
 {
@@ -572,11 +589,16 @@ tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, co
    if (!join_begin(s, &j, test, n->test->range))
       return tl_sv_poison();
    const TlNode *node[2] = {n->then_value, n->else_value};
+   bool binds = tl_has_walrus(node[0]) || tl_has_walrus(node[1]);
+   TlVars before = f->vars;
    TlSv v[2];
    for (unsigned k = 0; k < 2; k++) {
       enter_side(s, &j, k);
       uint64_t outer = tl_enter_run_time(s);
+      if (binds)
+         f->vars = tl_vars_copy(s, &before);
       v[k] = tl_eval_expr(s, f, node[k]);
+      j.side[k].vars = f->vars;
       s->impl->region = outer;
    }
    for (unsigned k = 0; k < 2; k++) {
@@ -590,7 +612,10 @@ tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, co
       ok = false;
    }
    ok = ok && join_collect(s, &j, &v[0], &v[1], n->node.range);
-   join_finish(s, &j);
+   if (binds)
+      merge_vars(s, f, &j, n->node.range);
+   else
+      join_finish(s, &j);
    TlValue *const *next = j.results;
    return ok ? join_build(s, &v[0], &v[1], &next) : tl_sv_poison();
 }

@@ -3,7 +3,10 @@
  * is evaluated once with those as block arguments.  Which of them it really assigns is known only
  * then (an `if` on a constant may drop an assignment); when a variable with a known start value
  * turns out not to be assigned, the body is thrown away and evaluated again with that value still
- * known, so that it may be used as a shape or in a compile-time `if`. */
+ * known, so that it may be used as a shape or in a compile-time `if`.
+ *
+ * A `break` sets a variable of the loop's own and goes on with the next round, which that variable
+ * keeps from beginning; a `for` that has one becomes a `while` that counts. */
 #include "sema/impl.h"
 #include "sema/arith.h"
 
@@ -60,6 +63,9 @@ typedef struct Loop {
    TlBuilder after; /* cursor after the operation */
    TlDiags diags;   /* to undo an attempt */
    TlDiag **diags_end;
+   const char *leave; /* the variable that a `break` sets, or NULL */
+   const char *index; /* the variable that counts the rounds of a `for` with a `break`, or NULL */
+   TlValue *step;     /* of index */
 } Loop;
 
 static void
@@ -107,6 +113,10 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
    TlMap names;
    tl_map_init(&names, s->arena);
    tl_assigned_names(body, &names);
+   if (l->leave)
+      tl_map_put(&names, l->leave, l);
+   if (l->index)
+      tl_map_put(&names, l->index, l);
    for (size_t i = 0; i < l->f->vars.len; i++) {
       TlVar *v = &l->f->vars.data[i];
       uintptr_t how = (uintptr_t)tl_map_get(&names, v->name);
@@ -369,6 +379,68 @@ leave_loop(TlSema *s, Loop *l, const TlNode *target)
    }
 }
 
+/* ---- leaving ---- */
+static void
+find_break(void *user, TlNode *n)
+{
+   bool *found = user;
+   *found |= n->kind == TL_AST_BREAK;
+   if (n->kind != TL_AST_FOR && n->kind != TL_AST_WHILE && n->kind != TL_AST_FUNCTION)
+      tl_ast_children(n, find_break, found);
+}
+
+static const char *
+hidden_name(TlSema *s, const Loop *l, const char *what)
+{
+   return tl_intern_cstr(s->strings,
+                         tl_arena_printf(s->arena, ".%s%u", what, (unsigned)l->range.begin));
+}
+
+/* A loop with a `break` of its own has a variable that it sets. */
+static bool
+begin_leaving(TlSema *s, Loop *l, const TlNodeList *body)
+{
+   bool found = false;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_break(&found, body->data[i]);
+   if (!found)
+      return false;
+   l->leave = hidden_name(s, l, "leave");
+   tl_frame_set(s, l->f, l->leave, tl_sv_bool(false), l->range);
+   return true;
+}
+
+/* The run-time value of a variable of the loop's own; NULL: it is known. */
+static TlValue *
+hidden(const Loop *l, const char *name)
+{
+   const TlVar *v = name ? tl_frame_var(l->f, name) : NULL;
+   return v && v->value.kind == TL_SV_VALUE ? v->value.value : NULL;
+}
+
+static TlValue *
+and_not_left(TlSema *s, const Loop *l, TlValue *go_on)
+{
+   TlValue *left = hidden(l, l->leave);
+   if (!left || !go_on)
+      return go_on;
+   TlValue *stays = tl_b2(&s->b, TL_OP_XOR, left, tl_const_bits(&s->b, left->type, 1));
+   return tl_b2(&s->b, TL_OP_AND, stays, go_on);
+}
+
+/* The loop's own variables end with it. */
+static void
+forget_hidden(Loop *l)
+{
+   const char *const names[] = {l->leave, l->index};
+   for (size_t i = 0; i < 2; i++) {
+      TlVar *v = names[i] ? tl_frame_var(l->f, names[i]) : NULL;
+      if (v)
+         v->state = TL_VAR_LOOP_LOCAL;
+   }
+}
+
 /* ---- for ---- */
 static bool
 loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
@@ -408,10 +480,17 @@ run_body(TlSema *s, Loop *l, const TlNodeList *body, uint64_t outer_region)
    assert(l->op->block);
    TlActivation *act = l->f->act;
    unsigned static_loops = act->static_loops;
+   const char *leave = act->leave;
    l->seq = s->impl->seq;
    act->loops++;
    act->static_loops = 0;
+   act->leave = l->leave;
+   if (l->index) {
+      TlValue *next = tl_b2(&s->b, TL_OP_ADD, hidden(l, l->index), l->step);
+      tl_frame_set(s, l->f, l->index, tl_sv_value(next), l->range);
+   }
    tl_stmt_block(s, l->f, body, 0, NULL);
+   act->leave = leave;
    act->static_loops = static_loops;
    act->loops--;
    s->impl->region = outer_region;
@@ -443,6 +522,38 @@ else_before(TlSema *s, TlRange first)
    return at ? tl_range(first.file, at, at + 4) : first;
 }
 
+static void finish_while(TlSema *s, Loop *l, TlValue *go_on, const TlNode *target);
+
+/* The index counts in 64 bits, so that the step behind the last round does not wrap. */
+static void
+run_leaving_for(TlSema *s, Loop *l, const TlAstFor *n, TlValue *const bound[3], bool is_down)
+{
+   TlDtype dtype = bound[0]->type->dtype;
+   const TlType *wide = tl_type_scalar(s->types, tl_dtype_info[dtype].bits < 64 ? TL_I64 : dtype);
+   TlValue *counted[3], *go_on = NULL;
+   for (unsigned i = 0; i < 3; i++)
+      counted[i] = tl_sema_cast(s, bound[i], wide, n->iter->range);
+   l->index = hidden_name(s, l, "index");
+   l->step = counted[2];
+   tl_frame_set(s, l->f, l->index, tl_sv_value(counted[0]), l->range);
+   collect_carried(s, l, &n->body, n->target);
+   save_diags(s, l);
+   for (bool again = true; again;) {
+      s->b.range = n->node.range;
+      l->op = tl_op_new(&s->b, TL_OP_WHILE, 0, 0, 2);
+      l->after = s->b;
+      uint64_t outer_region = tl_enter_run_time(s);
+      enter_region(s, l, 0);
+      go_on = tl_b2(&s->b, is_down ? TL_OP_GT : TL_OP_LT, hidden(l, l->index), counted[1]);
+      go_on = and_not_left(s, l, go_on);
+      enter_region(s, l, 1);
+      TlValue *index = tl_sema_cast(s, hidden(l, l->index), bound[0]->type, n->iter->range);
+      tl_assign(s, l->f, n->target, tl_sv_value(index));
+      again = !run_body(s, l, &n->body, outer_region);
+   }
+   finish_while(s, l, go_on, n->target);
+}
+
 static TlFlow
 run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
 {
@@ -451,7 +562,14 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
       tl_poison_assigned(s, f, &n->body, n->node.range);
       return TL_FLOW_NEXT;
    }
+   if (n->orelse.len)
+      tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
    Loop l = {.f = f, .range = n->node.range};
+   if (begin_leaving(s, &l, &n->body)) {
+      bool is_down = r->step.kind == TL_SV_INT && r->step.i < 0 && !r->step.is_large;
+      run_leaving_for(s, &l, n, bound, is_down);
+      return TL_FLOW_NEXT;
+   }
    collect_carried(s, &l, &n->body, n->target);
    save_diags(s, &l);
    for (bool again = true; again;) {
@@ -475,8 +593,6 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    tl_yield(s, l.op->regions[0]->block, final.data, (unsigned) final.len);
    leave_loop(s, &l, n->target);
    keep_bounds(s, f, n->target, bound);
-   if (n->orelse.len)
-      tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
    return TL_FLOW_NEXT;
 }
 
@@ -557,11 +673,41 @@ while_test(TlSema *s, Loop *l, const TlAstWhile *n, bool *is_false)
    if (!known)
       return tl_sema_condition(s, &test, n->test->range);
    *is_false = !truth;
+   if (truth && hidden(l, l->leave))
+      return tl_const_bits(&s->b, tl_type_scalar(s->types, TL_I1), 1);
    if (truth) {
       tl_report(s->diags, E0250, n->test->range);
       tl_help(s->diags, "let the condition depend on a variable that the loop changes");
    }
    return NULL;
+}
+
+/* What `while_test` gives, and that no `break` was met: the test is not evaluated once more after
+ * one, as it may load what lies behind the end. */
+static TlValue *
+test_unless_left(TlSema *s, Loop *l, const TlAstWhile *n, bool *is_false)
+{
+   TlValue *left = hidden(l, l->leave);
+   if (!left)
+      return while_test(s, l, n, is_false);
+   const TlType *type = tl_type_scalar(s->types, TL_I1);
+   TlOp *op = tl_op_new(&s->b, TL_OP_IF, 1, 0, 2);
+   tl_set_arg(op, 0, left);
+   TlBuilder after = s->b;
+   s->b = tl_block_builder(s, op->regions[0]->block);
+   s->b.range = after.range;
+   TlValue *go_on = tl_const_bits(&s->b, type, 0);
+   tl_yield(s, op->regions[0]->block, &go_on, 1);
+   s->b = tl_block_builder(s, op->regions[1]->block);
+   s->b.range = after.range;
+   uint64_t outer = tl_enter_run_time(s);
+   go_on = while_test(s, l, n, is_false);
+   s->impl->region = outer;
+   if (go_on)
+      tl_yield(s, op->regions[1]->block, &go_on, 1);
+   s->b = after;
+   tl_set_results(s, op, &type, 1);
+   return go_on ? tl_result(op, 0) : NULL;
 }
 
 static void
@@ -577,12 +723,47 @@ end_test(TlSema *s, Loop *l, TlValue *go_on)
    tl_build(&b, TL_OP_CONDITION, all.data, (unsigned)all.len, NULL, 0, NULL, 0, 0);
 }
 
+/* Both regions are filled; go_on is the test's value. */
+static void
+finish_while(TlSema *s, Loop *l, TlValue *go_on, const TlNode *target)
+{
+   collect_finals(s, l);
+   go_on = not_dropped(l, go_on);
+   drop_unassigned(s, l, 2, 0);
+   TlFlat final = carried_list(s, l, 1);
+   tl_yield(s, l->op->regions[1]->block, final.data, (unsigned) final.len);
+   end_test(s, l, go_on);
+   leave_loop(s, l, target);
+   forget_hidden(l);
+}
+
+/* `while True: if test: body else: break`: what the test binds is then a variable like others. */
+static const TlAstWhile *
+test_in_body(TlSema *s, const TlAstWhile *n)
+{
+   TlRange range = n->test->range;
+   TlAstIf *inner = tl_ast_new_If(s->arena, range);
+   inner->test = n->test;
+   inner->body = n->body;
+   TlAstBreak leave = {.node.range = range};
+   tl_vec_push(s->arena, &inner->orelse, tl_ast_make_Break(s->arena, leave));
+   TlAstWhile *outer = tl_ast_new_While(s->arena, n->node.range);
+   TlAstConst always = {.node.range = range, .which = TL_AST_OP_TRUE};
+   outer->test = tl_ast_make_Const(s->arena, always);
+   tl_vec_push(s->arena, &outer->body, &inner->node);
+   outer->orelse = n->orelse;
+   return outer;
+}
+
 TlFlow
 tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
 {
    if (tl_is_host(f))
       return run_while_host(s, f, n, rest);
+   if (tl_has_walrus(n->test))
+      n = test_in_body(s, n);
    Loop l = {.f = f, .range = n->node.range};
+   begin_leaving(s, &l, &n->body);
    collect_carried(s, &l, &n->body, NULL);
    save_diags(s, &l);
    TlValue *go_on = NULL;
@@ -593,7 +774,7 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       l.after = s->b;
       uint64_t outer_region = tl_enter_run_time(s);
       enter_region(s, &l, 0);
-      go_on = while_test(s, &l, n, &is_false);
+      go_on = test_unless_left(s, &l, n, &is_false);
       if (!go_on) {
          s->impl->region = outer_region;
          tl_remove(l.op);
@@ -606,13 +787,7 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       enter_region(s, &l, 1);
       again = !run_body(s, &l, &n->body, outer_region);
    }
-   collect_finals(s, &l);
-   go_on = not_dropped(&l, go_on);
-   drop_unassigned(s, &l, 2, 0);
-   TlFlat final = carried_list(s, &l, 1);
-   tl_yield(s, l.op->regions[1]->block, final.data, (unsigned) final.len);
-   end_test(s, &l, go_on);
-   leave_loop(s, &l, NULL);
+   finish_while(s, &l, go_on, NULL);
    if (n->orelse.len)
       tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
    return TL_FLOW_NEXT;

@@ -232,6 +232,20 @@ def constants_decide_shapes_and_types(name, n):
 
 
 @triton.jit
+def of_the_run(out, n):
+    stop = tl.constexpr(tl.minimum(n, 3))
+    for i in range(stop):
+        tl.store(out + i, i + stop)
+
+
+@case("constexpr")
+def values_of_the_run_stay_what_they_are():
+    out = np.zeros(4, np.int32)
+    run(of_the_run, out, 2)
+    close(out, [2, 3, 0, 0])
+
+
+@triton.jit
 def of_global(out):
     tl.store(out, PLAIN)
 

@@ -79,6 +79,24 @@ def literals_do_not_widen():
 
 
 @triton.jit
+def exponents(x, out):
+    i = tl.arange(0, 8)
+    v = tl.load(x + i)
+    biased = (v >> 1) - 1 + 127
+    tl.static_assert(biased.dtype == tl.uint8)
+    bits = (biased.to(tl.int32) << 23) | ((v & 1).to(tl.int32) << 22)
+    tl.store(out + i, bits.to(tl.float32, bitcast=True))
+
+
+@case("promotion with literals")
+def bytes_stay_bytes():
+    """The exponent of an e2m1 number becomes fp32's; 129 is no negative number."""
+    out = np.zeros(8, np.float32)
+    run(exponents, np.arange(8, dtype=np.uint8), out)
+    close(out[2:], [1, 1.5, 2, 3, 4, 6])
+
+
+@triton.jit
 def too_large(out):
     tl.store(out, tl.sum((tl.arange(0, 4).to(tl.int8) + 300).to(tl.int32)))
 

@@ -135,6 +135,29 @@ def three_values_at_once():
 
 
 @triton.jit
+def loudly(a, b):
+    tl.device_print("a", a)
+    return tl.inline_asm_elementwise("add.s32 $0, $1, $2;", "=r,r,r", [a, b], tl.int32,
+                                     is_pure=False, pack=1)
+
+
+@triton.jit
+def loud(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(out + i, tl.associative_scan(v, 0, loudly) + tl.reduce(v, 0, loudly))
+
+
+@case("reduce")
+def effects_in_combine_functions():
+    """They may be done in any order and for values that are thrown away: how often, nobody says."""
+    x = np.arange(64, dtype=np.int32)
+    out = np.zeros(64, np.int32)
+    run(loud, x, out, 64)
+    close(out, np.cumsum(x) + x.sum())
+
+
+@triton.jit
 def linear(a1, b1, a2, b2):
     return a1 * a2, b1 * a2 + b2
 

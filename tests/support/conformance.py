@@ -49,7 +49,7 @@ front end raises or asserts.
 
 | Triton 3.6 refuses, tilec takes | as |
 |---|---|
-| `a < b < c`, `in`, `:=`, `lambda`, inner `def`, `import`, `a = b = x`, nested and starred targets, dicts, sets, comprehensions, `for` over tuples, `enumerate`, `zip`, `continue`, `abs`, `sum`, `sorted`, `str` and their kin on constants | in Python |
+| `break`, `continue`, `a < b < c`, `in`, `:=`, `lambda`, inner `def`, `import`, `a = b = x`, nested and starred targets, dicts, sets, comprehensions, `for` over tuples, `enumerate`, `zip`, `abs`, `sum`, `sorted`, `str` and their kin on constants | in Python |
 | plain globals, plain Python functions of constants | their value when the kernel is compiled |
 | numbers as conditions: `while n`, `n and m`, `not x`, `assume(n)` | `!= 0` |
 | a constexpr text as a condition: `if ACTIVATION` | not empty |

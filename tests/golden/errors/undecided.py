@@ -52,3 +52,20 @@ else:
 @triton.jit
 def calls(x):
     tl.store(x, filling())
+
+
+# What is made of a name that is undecided is undecided, too.
+# RUN: %tilec check %s -k members -s "*fp32" | FileCheck --check-prefix=MEMBERS %s
+# EXIT: 1
+# MEMBERS: undecided.py:71:17: error[E0279]: a kernel cannot use 'library'
+# MEMBERS: help: say what holds: --assume 'profile("library")=True' or '..=False'
+# RUN: %tilec check %s -k members -s "*fp32" --assume 'profile("library")=True'
+if profile("library"):
+    from triton.language.extra import libdevice as library
+else:
+    library = None
+
+
+@triton.jit
+def members(x):
+    tl.store(x, library.tanh(1.0))

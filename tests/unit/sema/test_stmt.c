@@ -298,13 +298,20 @@ continues(void **state)
                        "      acc += i\n"
                        "   store(p, acc)\n"),
                   IR("for", "if", "yield", "add", "yield", "yield", "store"));
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   for i in range(n):\n"
+                       "      if i > 2:\n"
+                       "         break\n"
+                       "      store(p, i)\n"),
+                  IR("while", "lt", "and", "condition", "if", "store", "yield"));
    sema_expect_errors(TILE("@kernel\n"
                            "def k(p: *i32, n: i32):\n"
-                           "   for i in range(n):\n"
-                           "      if i > 2:\n"
+                           "   while True:\n"
+                           "      if False:\n"
                            "         break\n"
-                           "      store(p, i)\n"),
-                      1, IR("E0236", "k.tile:5:10"));
+                           "      store(p, n)\n"),
+                      1, IR("E0250", "k.tile:3:10"));
    sema_expect_errors(TILE("@kernel\n"
                            "def k(p: *i32, n: i32):\n"
                            "   break\n"
