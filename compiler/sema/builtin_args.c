@@ -184,6 +184,9 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
                         "the pointer itself");
    else if (tl_sv_is_number(p))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: x + offsets");
+   else if (p->kind == TL_SV_VALUE && tl_dtype_info[tl_type_elem(p->value->type)->dtype].bits < 64)
+      tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
+                        "tl.store(x + offsets, value)");
    else if (p->kind == TL_SV_VALUE)
       tl_help(s->diags, "an address as a number becomes a pointer with "
                         ".to(tl.pointer_type(tl.float32))");

@@ -379,8 +379,11 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
                        (long long)p->rank, "1 to 5 dimensions");
    if (!is_known_one(p->strides[last])) {
       tl_blame(s, p->strides[last], TL_WANT_ONE);
-      return tl_refuse(s->diags, E0302, tl_call_arg_range(call, 2), "strides", call->row->name,
-                       "the constant 1 in the last place", tl_sv_text(s, &call->args[2]));
+      tl_report(s->diags, E0302, tl_call_arg_range(call, 2), "strides", call->row->name,
+                "the constant 1 in the last place", tl_sv_text(s, &call->args[2]));
+      tl_help(s->diags, "rows lie without gaps, strides=[n, 1]: describe a transposed array as it "
+                        "lies, and tl.trans(desc.load([i, j])) turns the block");
+      return false;
    }
    if (p->block[last] * bytes < MIN_BYTES)
       return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,

@@ -242,6 +242,13 @@ TlSv
 tl_builtin_split(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_tile(s, call, 0);
+   if (x && x->type->shape[x->type->rank - 1] != 2) {
+      tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
+                "a last dimension of size 2", tl_type_cstr(s->arena, x->type));
+      tl_help(s->diags,
+              "tl.reshape(x, (n // 2, 2)) has one, whose halves are every second element");
+      return tl_sv_poison();
+   }
    TlOp *op = x ? tl_sema_build_op(s, TL_OP_SPLIT, &x, 1, NULL, 2, NULL, 0, call->range) : NULL;
    if (!op)
       return tl_sv_poison();

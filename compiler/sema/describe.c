@@ -304,6 +304,10 @@ tl_help_no_number(TlSema *s, const TlSv *v)
       tl_help(s->diags, "call it: %s", tl_call_form(s, v->builtin.row));
       return true;
    case TL_SV_FUNC:
+      if (v->func->node->kind == TL_AST_LAMBDA) {
+         tl_help(s->diags, "a lambda is a function: call it with its arguments, f(a)");
+         return true;
+      }
       if (v->func->node->kind != TL_AST_FUNCTION)
          return false;
       tl_help(s->diags, "call it: %s(%s)", v->func->name,

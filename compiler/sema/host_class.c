@@ -704,8 +704,10 @@ int_argument(TlSema *s, const TlSvFunc *fn, const TlNode *decorator, const char 
       tl_report(s->diags, E0404, n->range, (unsigned)v.i);
    if (v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024)
       return (int)v.i;
-   if (v.kind != TL_SV_POISON)
+   if (v.kind != TL_SV_POISON) {
       tl_report(s->diags, E0260, n->range, keyword, tl_sv_describe(s, &v));
+      tl_help(s->diags, "write a number, as in %s=4", keyword);
+   }
    return 0;
 }
 

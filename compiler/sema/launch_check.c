@@ -14,21 +14,23 @@ typedef struct Around {
 } Around;
 
 /* ---- what launches get wrong ---- */
+static const char *const launch_options[] = {"num_warps",    "num_stages",
+                                             "num_ctas",     "maxnreg",
+                                             "grid",         "stream",
+                                             "device",       "warmup",
+                                             "debug",        "enable_fp_fusion",
+                                             "launch_pdl",   "launch_cooperative_grid",
+                                             "extern_libs",  "matrix_instr_nonkdim",
+                                             "kpack",        "waves_per_eu",
+                                             "cluster_dims", "sanitize_overflow",
+                                             "arch",         "instrumentation_mode"};
+enum { NUM_LAUNCH_OPTIONS = sizeof launch_options / sizeof launch_options[0] };
+
 static bool
 is_launch_option(const char *name)
 {
-   static const char *const names[] = {"num_warps",    "num_stages",
-                                       "num_ctas",     "maxnreg",
-                                       "grid",         "stream",
-                                       "device",       "warmup",
-                                       "debug",        "enable_fp_fusion",
-                                       "launch_pdl",   "launch_cooperative_grid",
-                                       "extern_libs",  "matrix_instr_nonkdim",
-                                       "kpack",        "waves_per_eu",
-                                       "cluster_dims", "sanitize_overflow",
-                                       "arch",         "instrumentation_mode"};
-   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-      if (strcmp(names[i], name) == 0)
+   for (size_t i = 0; i < NUM_LAUNCH_OPTIONS; i++)
+      if (strcmp(launch_options[i], name) == 0)
          return true;
    return false;
 }
@@ -48,6 +50,8 @@ report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name
    TlNearest near = {.name = name};
    for (unsigned i = 0; i < k->num_params; i++)
       tl_nearest_try(&near, k->params[i].name);
+   for (size_t i = 0; i < NUM_LAUNCH_OPTIONS; i++)
+      tl_nearest_try(&near, launch_options[i]);
    tl_report(s->diags, E0271, range, k->name, name);
    TlSb names;
    tl_sb_init(&names, s->arena);
@@ -59,18 +63,75 @@ report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name
       tl_help(s->diags, "its parameters are %s", tl_sb_cstr(&names));
 }
 
+/* True after a report. */
+static bool
+check_param_name(const Around *a, const TlNode *text)
+{
+   const char *name = text && text->kind == TL_AST_STR ? tl_ast_Str(text)->value.data : NULL;
+   bool is_unknown = name && param_named(a->kernel, name) < 0 && !is_launch_option(name);
+   if (is_unknown)
+      report_unknown(a->s, a->kernel, text->range, name);
+   return is_unknown;
+}
+
+typedef struct Arguments { /* of a heuristic, or the grid */
+   Around *a;
+   const char *dict; /* the lambda's parameter */
+} Arguments;
+
+/* args["total"], in a lambda of args */
+static void
+find_argument(void *user, TlNode *n)
+{
+   Arguments *h = user;
+   const TlAstSubscript *x = n->kind == TL_AST_SUBSCRIPT ? tl_ast_Subscript(n) : NULL;
+   bool is_of_dict = x && x->value->kind == TL_AST_NAME && tl_ast_Name(x->value)->id == h->dict;
+   if (is_of_dict && x->indices.len == 1 && !h->a->is_told)
+      h->a->is_told = check_param_name(h->a, x->indices.data[0]);
+   tl_ast_children(n, find_argument, user);
+}
+
+static void
+check_arguments_read(Around *a, const TlNode *v)
+{
+   const TlNodeList *params = v->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(v)->params : NULL;
+   if (!params || params->len != 1 || !tl_ast_Param(params->data[0])->name)
+      return;
+   Arguments h = {a, tl_ast_Param(params->data[0])->name};
+   find_argument(&h, tl_ast_Lambda(v)->body);
+}
+
 /* kernel[lambda: ..]: the grid's function gets the constexpr values.  False after a report. */
 static bool
-check_grid(TlSema *s, const TlAstCall *call)
+check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
 {
    const TlNodeList *grid =
       call->func->kind == TL_AST_SUBSCRIPT ? &tl_ast_Subscript(call->func)->indices : NULL;
-   const TlNode *fn = grid && grid->len == 1 ? grid->data[0] : NULL;
-   if (!fn || fn->kind != TL_AST_LAMBDA || tl_ast_Lambda(fn)->params.len)
+   if (grid && grid->len > 3) {
+      tl_report(s->diags, E0277, grid->data[3]->range, "a grid has at most three dimensions");
+      tl_help(s->diags, "fold several into one: pid // n and pid %% n take it apart");
+      return false;
+   }
+   const TlNode *given = grid && grid->len == 1 ? grid->data[0] : NULL;
+   TlSv v = given && given->kind == TL_AST_NAME
+               ? tl_quiet_value(s, tl_module_frame(s, s->impl->main), given, NULL)
+               : tl_sv_none();
+   const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : given;
+   if (fn && fn->kind == TL_AST_TUPLE && tl_ast_Tuple(fn)->items.len > 3) {
+      tl_report(s->diags, E0277, fn->range, "a grid has at most three dimensions");
+      tl_help(s->diags, "fold several into one: pid // n and pid %% n take it apart");
+      return false;
+   }
+   if (!fn || fn->kind != TL_AST_LAMBDA)
       return true;
-   tl_report(s->diags, E0277, fn->range, "its function is called with the constexpr values");
-   tl_help(s->diags, "write lambda META: .., or the grid itself");
-   return false;
+   if (!tl_ast_Lambda(fn)->params.len) {
+      tl_report(s->diags, E0277, given->range, "its function is called with the constexpr values");
+      tl_help(s->diags, "write lambda META: .., or the grid itself");
+      return false;
+   }
+   Around a = {.s = s, .kernel = k};
+   check_arguments_read(&a, fn);
+   return !a.is_told;
 }
 
 /* A keyword of a launch: false, after a report, where the kernel takes none of this name. */
@@ -85,6 +146,12 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
    }
    if (p >= 0)
       given[p] = true;
+   const TlNode *v = tl_ast_Keyword(keyword)->value;
+   int64_t n = v->kind == TL_AST_INT ? (int64_t)tl_ast_Int(v)->value : 1;
+   if (p < 0 && strcmp(name, "num_warps") == 0 && (n < 1 || n > 32 || (n & (n - 1)))) {
+      tl_report(s->diags, E0404, v->range, (unsigned)n);
+      return false;
+   }
    if (p >= 0 || is_launch_option(name))
       return true;
    report_unknown(s, k, tl_ast_name_range(s->sources, keyword), name);
@@ -95,7 +162,7 @@ static void
 check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
 {
    bool *given = tl_new_array(s->arena, bool, k->num_params + 1);
-   if (!check_grid(s, call))
+   if (!check_grid(s, k, call))
       return;
    for (size_t i = 0; i < call->args.len; i++) {
       const TlNode *a = call->args.data[i];
@@ -133,17 +200,6 @@ report_plain_calls(TlSema *s, const TlKernelInfo *k)
 }
 
 /* ---- configurations ---- */
-/* True after a report. */
-static bool
-check_param_name(const Around *a, const TlNode *text)
-{
-   const char *name = text && text->kind == TL_AST_STR ? tl_ast_Str(text)->value.data : NULL;
-   bool is_unknown = name && param_named(a->kernel, name) < 0 && !is_launch_option(name);
-   if (is_unknown)
-      report_unknown(a->s, a->kernel, text->range, name);
-   return is_unknown;
-}
-
 static void
 help_near_param(const Around *a, const char *name, const char *otherwise)
 {
@@ -439,33 +495,6 @@ check_unspecialized(const Around *a, const TlNode *list)
    }
 }
 
-typedef struct Arguments { /* of a heuristic */
-   Around *a;
-   const char *dict; /* the lambda's parameter */
-} Arguments;
-
-/* args["total"], in a lambda of args */
-static void
-find_argument(void *user, TlNode *n)
-{
-   Arguments *h = user;
-   const TlAstSubscript *x = n->kind == TL_AST_SUBSCRIPT ? tl_ast_Subscript(n) : NULL;
-   bool is_of_dict = x && x->value->kind == TL_AST_NAME && tl_ast_Name(x->value)->id == h->dict;
-   if (is_of_dict && x->indices.len == 1 && !h->a->is_told)
-      h->a->is_told = check_param_name(h->a, x->indices.data[0]);
-   tl_ast_children(n, find_argument, user);
-}
-
-static void
-check_heuristic(Around *a, const TlNode *v)
-{
-   const TlNodeList *params = v->kind == TL_AST_LAMBDA ? &tl_ast_Lambda(v)->params : NULL;
-   if (!params || params->len != 1 || !tl_ast_Param(params->data[0])->name)
-      return;
-   Arguments h = {a, tl_ast_Param(params->data[0])->name};
-   find_argument(&h, tl_ast_Lambda(v)->body);
-}
-
 /* Values that no function gives: a heuristic is called with the arguments. */
 static void
 check_heuristics(Around *a, const TlSvFunc *fn)
@@ -481,7 +510,7 @@ check_heuristics(Around *a, const TlSvFunc *fn)
       const TlNodeList *given = &tl_ast_Dict(values)->values;
       for (size_t k = 0; k < given->len; k++) {
          const TlNode *v = given->data[k];
-         check_heuristic(a, v);
+         check_arguments_read(a, v);
          if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
             continue;
          tl_report(a->s->diags, E0257, v->range,
@@ -493,6 +522,49 @@ check_heuristics(Around *a, const TlSvFunc *fn)
 }
 
 /* ---- files ---- */
+static bool
+imports_triton(const TlSourceModule *main)
+{
+   for (size_t i = 0; i < main->ast->body.len; i++) {
+      const TlNode *n = main->ast->body.data[i];
+      const TlAstImport *import = n && n->kind == TL_AST_IMPORT ? tl_ast_Import(n) : NULL;
+      for (size_t k = 0; import && k < import->names.len; k++) {
+         const char *name =
+            import->is_from ? import->module : tl_ast_Alias(import->names.data[k])->name;
+         if (name && tl_starts_with(name, "triton"))
+            return true;
+      }
+   }
+   return false;
+}
+
+/* @triton.jit where only triton.language is imported, @tl.jit. */
+static bool
+check_decorator_module(TlSema *s, const TlSvFunc *fn, const TlNode *n)
+{
+   const TlNode *of = n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n)->value : NULL;
+   TlSv v, found;
+   if (!of || of->kind != TL_AST_NAME || fn->source->is_tile)
+      return false;
+   const char *module = tl_ast_Name(of)->id, *name = tl_ast_Attribute(n)->name;
+   bool is_bound = tl_lookup_quiet(s, tl_module_frame(s, fn->source), module, &v);
+   if (!is_bound && strcmp(module, "triton") == 0 && imports_triton(fn->source) &&
+       !s->diags->num_errors) {
+      tl_report(s->diags, E0200, of->range, module);
+      tl_help(s->diags, "add 'import triton'");
+      return true;
+   }
+   bool is_of_tl = is_bound && v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_BUILTIN &&
+                   (v.module->ns & TL_NS_TL);
+   bool is_of_triton =
+      strcmp(name, "jit") == 0 || strcmp(name, "autotune") == 0 || strcmp(name, "heuristics") == 0;
+   if (!is_of_tl || !is_of_triton || tl_module_attr(s, v.module, name, &found))
+      return false;
+   tl_report(s->diags, E0201, n->range, v.module->name, name);
+   tl_help(s->diags, "it is a name of triton: write @triton.%s", name);
+   return true;
+}
+
 /* @kernal: a bare name that nothing binds and that nearly is one of the language's. */
 static bool
 check_bare_decorator(TlSema *s, const TlSvFunc *fn, const TlNode *n)
@@ -522,7 +594,7 @@ check_decorators(TlSema *s, const TlSvFunc *fn)
       const char *dotted = tl_dotted_text(s, n);
       const char *name = dotted ? tl_skip_prefix(dotted, "triton.") : NULL;
       TlSv v;
-      if (check_bare_decorator(s, fn, n))
+      if (check_bare_decorator(s, fn, n) || check_decorator_module(s, fn, n))
          return;
       if (!name || strchr(name, '.'))
          continue;
@@ -561,13 +633,16 @@ check_annotations(TlSema *s, const TlSvFunc *fn)
          tl_nearest_try(&near, tl_dtype_info[d].triton_name);
       bool is_of_tl =
          !is_text && (strcmp(name, "constexpr") == 0 || tl_dtype_constant(s, name, &found));
-      if ((!near.best && !is_of_tl) || tl_module_attr(s, v.module, name, &found))
+      if ((!near.best && is_text) || tl_module_attr(s, v.module, name, &found))
          continue;
       tl_report(s->diags, E0201, a->range, v.module->name, name);
       if (is_of_tl)
          tl_help(s->diags, "it is a name of triton.language: write tl.%s", name);
-      else
+      else if (near.best)
          tl_help(s->diags, "did you mean '%s'?", near.best);
+      else
+         tl_help(s->diags,
+                 "a parameter needs no annotation but ': tl.constexpr' of sizes and choices");
    }
 }
 
@@ -605,23 +680,6 @@ check_import(TlSema *s, const TlAstImport *import)
       }
    }
 }
-
-static bool
-imports_triton(const TlSourceModule *main)
-{
-   for (size_t i = 0; i < main->ast->body.len; i++) {
-      const TlNode *n = main->ast->body.data[i];
-      const TlAstImport *import = n && n->kind == TL_AST_IMPORT ? tl_ast_Import(n) : NULL;
-      for (size_t k = 0; import && k < import->names.len; k++) {
-         const char *name =
-            import->is_from ? import->module : tl_ast_Alias(import->names.data[k])->name;
-         if (name && tl_starts_with(name, "triton"))
-            return true;
-      }
-   }
-   return false;
-}
-
 /* The function that was to be a kernel: the first that speaks of tl, else the first. */
 static const TlNode *
 would_be_kernel(TlSema *s)

@@ -237,6 +237,16 @@ help_type(TlSema *s, const char *text)
    bool is_pointer = *text == '*', is_behind = len && strchr(text, '*');
    const char *word = is_behind ? tl_arena_strndup(s->arena, text, len) : text + is_pointer;
    const char *near = tl_other_type(word, strlen(word));
+   if (tl_starts_with(text, "constexpr[")) {
+      tl_help(s->diags, "write constexpr alone: its value has the type");
+      return;
+   }
+   if (strchr(text, '[')) {
+      tl_help(s->diags,
+              "an array is a pointer to its elements, *fp32, and its sizes are parameters "
+              "of their own");
+      return;
+   }
    if (is_behind) {
       tl_help(s->diags, "the '*' of a pointer type comes first: *%s", near ? near : word);
       return;

@@ -372,7 +372,7 @@ check_call_used(TlSema *s, TlFrame *f, const TlNode *call, const TlSv *result)
    bool is_value = result->kind == TL_SV_VALUE || result->kind == TL_SV_BLOCKPTR ||
                    (result->kind == TL_SV_TUPLE && result->tuple->len);
    bool is_function = fn.kind == TL_SV_BUILTIN || fn.kind == TL_SV_FUNC;
-   if (!is_value || !is_function || tl_is_host(f))
+   if (!is_value || !is_function || !*name || tl_is_host(f)) /* fs[0](x): of the file's own */
       return;
    tl_report(s->diags, W0200, call->range, tl_arena_printf(s->arena, "call of '%s'", name));
    tl_help(

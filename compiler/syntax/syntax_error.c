@@ -268,8 +268,9 @@ operator_slip(const Place *p)
       return tl_launch_help;
    if (found == TL_TOK_ARROW && p->t[p->first].kind == TL_TOK_DEF)
       return "the type of the result stands behind the parameters: def name(x) -> type:";
-   if (found == TL_TOK_COLON && (p->t[p->at + 1].kind == TL_TOK_COLON) &&
-       p->t[p->at].end == p->t[p->at + 1].begin)
+   if (found == TL_TOK_COLON &&
+       ((p->t[p->at + 1].kind == TL_TOK_COLON && p->t[p->at].end == p->t[p->at + 1].begin) ||
+        (before == TL_TOK_COLON && touches(p, 1))))
       return "there is no '::': a name of a module follows a '.', as in tl.maximum";
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
@@ -567,6 +568,13 @@ help_c_type(TlParser *ps, const Place *p)
               ps->text + p->t[p->at - 2].begin);
       return true;
    }
+   if (found == TL_TOK_RBRACKET && before == TL_TOK_LBRACKET && kind_at(p, 2) == TL_TOK_NAME &&
+       kind_at(p, 3) == TL_TOK_COLON) { /* x: fp32[] */
+      tl_help(ps->diags, "an array is a pointer to its elements: *%s for %.*s[]",
+              dtype_of(p, p->at - 2, buf, sizeof buf), text_len(&p->t[p->at - 2]),
+              ps->text + p->t[p->at - 2].begin);
+      return true;
+   }
    bool ends_type = found == TL_TOK_RPAREN || found == TL_TOK_COMMA || found == TL_TOK_ASSIGN;
    if (ends_type && before == TL_TOK_STAR && kind_at(p, 2) == TL_TOK_NAME &&
        kind_at(p, 3) == TL_TOK_COLON) {
@@ -594,6 +602,86 @@ help_default(TlParser *ps, const Place *p)
    return true;
 }
 
+/* The word behind which something is missing, or that is one too much. */
+static bool
+is_sign(int kind)
+{
+   return !starts_operand(kind) && !ends_operand(kind) && kind != TL_TOK_NEWLINE &&
+          kind != TL_TOK_LPAREN && kind != TL_TOK_LBRACKET && kind != TL_TOK_LBRACE &&
+          kind != TL_TOK_END && kind != TL_TOK_INDENT && kind != TL_TOK_DEDENT &&
+          kind != TL_TOK_BODY;
+}
+
+static bool
+ends_line(int kind)
+{
+   return kind == TL_TOK_NEWLINE || kind == TL_TOK_END || kind == TL_TOK_DEDENT ||
+          kind == TL_TOK_RPAREN || kind == TL_TOK_RBRACKET || kind == TL_TOK_RBRACE ||
+          kind == TL_TOK_COMMA || kind == TL_TOK_COLON;
+}
+
+/* tl.store x, v: names and dots alone stand before the error, in a line of its own. */
+static bool
+is_plain_call(const Place *p)
+{
+   for (size_t i = p->first; i < p->at; i++)
+      if (p->t[i].kind != (i % 2 == p->first % 2 ? TL_TOK_NAME : TL_TOK_DOT))
+         return false;
+   return (p->at - p->first) % 2 == 1 && p->at > p->first + 1;
+}
+
+static const char *
+header_slip(const Place *p)
+{
+   int first = p->t[p->first].kind, found = kind_at(p, 0);
+   if (first == TL_TOK_FOR && (p->expected[TL_TOK_IN] || found == TL_TOK_COLON))
+      return "write 'for i in range(start, end):'";
+   if (first == TL_TOK_DEF && p->at == p->first + 1)
+      return "a function has a name: def name(parameters):";
+   if (first == TL_TOK_DEF && p->at == p->first + 2)
+      return "parameters stand in parentheses behind the name: def name(a, b):";
+   if (first == TL_TOK_FROM || first == TL_TOK_IMPORT)
+      return "write 'import module', or 'from module import name, name'";
+   if (p->expected[TL_TOK_DEF] && !p->expected[TL_TOK_INT])
+      return "below a decorator stands its function, which begins with 'def': def name(x):";
+   return NULL;
+}
+
+/* Of no slip that has a name: what is missing, or too much, at this place. */
+static void
+help_in_general(TlParser *ps, const Place *p)
+{
+   int found = kind_at(p, 0), before = kind_at(p, 1);
+   const char *header = header_slip(p), *text = ps->text;
+   const TlToken *t = &p->t[p->at], *b = p->at > p->first ? t - 1 : t;
+   bool wants_operand = p->expected[TL_TOK_INT] || p->expected[TL_TOK_NAME];
+   if (header)
+      tl_help(ps->diags, "%s", header);
+   else if (p->at > p->first && found == before && is_sign(found))
+      tl_help(ps->diags, "one '%.*s' is too much, or something is missing between the two",
+              text_len(t), text + t->begin);
+   else if (p->at > p->first && wants_operand && is_sign(before) && ends_line(found))
+      tl_help(ps->diags,
+              "something is missing behind '%.*s'; what goes on in the next line stands "
+              "in parentheses",
+              text_len(b), text + b->begin);
+   else if (p->at > p->first && wants_operand && is_sign(before) && is_sign(found))
+      tl_help(ps->diags, "something is missing between '%.*s' and '%.*s'", text_len(b),
+              text + b->begin, text_len(t), text + t->begin);
+   else if (starts_operand(found) && is_plain_call(p))
+      tl_help(ps->diags, "a function is called with parentheses: %.*s(..)",
+              (int)(b->end - p->t[p->first].begin > 60 ? 60 : b->end - p->t[p->first].begin),
+              text + p->t[p->first].begin);
+   else if (p->at > p->first && starts_operand(found) && before == TL_TOK_RPAREN)
+      tl_help(ps->diags,
+              "an operator is missing between ')' and '%.*s'; to convert write "
+              "x.to(dtype), as in n.to(tl.float32)",
+              text_len(t), text + t->begin);
+   else if (p->at > p->first && starts_operand(found) && ends_operand(before))
+      tl_help(ps->diags, "an operator, or a ',', is missing between '%.*s' and '%.*s'", text_len(b),
+              text + b->begin, text_len(t), text + t->begin);
+}
+
 static void
 give_help(TlParser *ps, const Place *p)
 {
@@ -616,6 +704,8 @@ give_help(TlParser *ps, const Place *p)
       const TlToken *b = &p->t[p->at - 1];
       int len = b->end - b->begin > 40 ? 40 : (int)(b->end - b->begin);
       tl_help(ps->diags, "is a ',' missing after '%.*s'?", len, ps->text + b->begin);
+   } else {
+      help_in_general(ps, p);
    }
 }
 
