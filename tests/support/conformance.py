@@ -36,7 +36,7 @@ at Triton's IR or at the wording of its PTX (after the values were right), and w
 On the CPU executor `test_typeconvert_downcast` (2^32 conversions a case) and `test_mxfp8_mxfp4_matmul_tma` (8192^3)
 are left out, for their size. `runtime/test_specialize.py`, which tests a function inside Triton's own library, is
 not counted. The tests of the GPU's column ran on one H100, whose chip is the H200's, on 2026-11-25 (seeds 31 and 47,
-side by side in 103 s); the rows above ran on an H200.
+side by side in 103 s); the rows above ran on an H200. A third sample, seed 53, gave the same on 2026-11-26: 2,018 of 2,030 (99.4 %).
 """
 LEFT = """
 ### What does not pass, and why
