@@ -45,7 +45,19 @@ is_extremum(LLVMValueRef i)
           strncmp(name, "llvm.umin", 9) == 0 || strncmp(name, "llvm.umax", 9) == 0;
 }
 
-/* A choice may be a minimum to LLVM, and what merges control flow no instruction to ptxas. */
+/* a < b ? a : b, a minimum to LLVM */
+static bool
+chooses_what_it_compares(LLVMValueRef i)
+{
+   LLVMValueRef test = LLVMGetOperand(i, 0);
+   if (!LLVMIsAICmpInst(test))
+      return false;
+   LLVMValueRef a = LLVMGetOperand(test, 0), b = LLVMGetOperand(test, 1);
+   LLVMValueRef yes = LLVMGetOperand(i, 1), no = LLVMGetOperand(i, 2);
+   return (yes == a && no == b) || (yes == b && no == a);
+}
+
+/* Choices and what merges control flow are no instructions between the two, or only moves. */
 static bool
 reaches_extremum(TlCg *cg, LLVMValueRef value)
 {
@@ -57,9 +69,10 @@ reaches_extremum(TlCg *cg, LLVMValueRef value)
       LLVMValueRef v = open.data[--open.len];
       for (LLVMUseRef use = LLVMGetFirstUse(v); use; use = LLVMGetNextUse(use)) {
          LLVMValueRef user = LLVMGetUser(use);
-         if (is_extremum(user) || LLVMIsASelectInst(user))
+         bool is_select = LLVMIsASelectInst(user);
+         if (is_extremum(user) || (is_select && chooses_what_it_compares(user)))
             return true;
-         if (LLVMIsAPHINode(user) && !tl_map_has(&seen, user)) {
+         if ((is_select || LLVMIsAPHINode(user)) && !tl_map_has(&seen, user)) {
             tl_map_put(&seen, user, user);
             tl_vec_push(cg->arena, &open, user);
          }
