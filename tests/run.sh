@@ -72,10 +72,11 @@ show_failed_tests() { # LOG
         END { exit !any }' "$1"
 }
 
-# Two minutes of tests/fuzz/run.sh, where clang's libFuzzer can be had.  Elsewhere the corpora have
-# been replayed by ctest, and nothing is searched.  What a search meets depends on the machine's
-# speed, so that one tree would pass here and fail there: a find is printed with its bytes and fails
-# nothing before it is a file in tests/fuzz/finds, which ctest replays.
+# Three minutes of tests/fuzz/run.sh on all cores, six of processor time on two, where clang's
+# libFuzzer can be had.  Elsewhere the corpora have been replayed by ctest, and nothing is searched.
+# What a search meets depends on the machine's speed, so that one tree would pass here and fail
+# there: a find is printed with its bytes and fails nothing before it is a file in tests/fuzz/finds,
+# which ctest replays.
 search_for_failures() {
    local library=/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.fuzzer-x86_64.a
    [[ -e $library ]] || (tilec_install libclang-rt-22-dev) || true
@@ -85,7 +86,7 @@ search_for_failures() {
    fi
    tilec_say "searching for inputs that break something"
    local status=0
-   "$tilec_root/tests/fuzz/run.sh" --minutes 2 --jobs "$(nproc)" --seed 1 || status=$?
+   "$tilec_root/tests/fuzz/run.sh" --minutes 3 --jobs "$(nproc)" --seed 1 || status=$?
    if ((status == 1)); then
       print_finds
    elif ((status)); then
