@@ -242,6 +242,8 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
       tl_help(s->diags, "start with a tile: tl.zeros(%s, tl.%s)",
               tl_shape_text(s, v->value.value->type->rank, v->value.value->type->shape),
               tl_dtype_info[tl_type_elem(v->value.value->type)->dtype].triton_name);
+   else
+      tl_help(s->diags, "give what has the other type another name than '%s'", c->name);
 }
 
 /* Run-time parts of the variables at the end of the body, checked against their start. */

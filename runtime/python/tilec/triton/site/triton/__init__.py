@@ -28,4 +28,7 @@ def cdiv(x, y):
 
 @constexpr_function
 def next_power_of_2(n):
+    if not hasattr(n, "__index__"):
+        raise TypeError("next_power_of_2 takes an integer, not %s %r; a quotient is one by //"
+                        % (type(n).__name__, n))
     return 1 << (n - 1).bit_length() if n > 0 else 0

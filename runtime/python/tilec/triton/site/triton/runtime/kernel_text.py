@@ -290,6 +290,10 @@ class Part:
             return self._named(v)
         if hasattr(v, "__index__") and hasattr(v, "dtype"):        # a number of numpy or torch
             return repr(int(v))
+        if isinstance(v, type):
+            name = "%s.%s" % (v.__module__, v.__qualname__)
+            known = isinstance(getattr(core, v.__name__, None), core.dtype)
+            raise Unsupported(name + (", for which tl.%s is written" % v.__name__ if known else ""))
         raise Unsupported("a %s.%s" % (type(v).__module__, type(v).__qualname__))
 
     def _tuple(self, v):
