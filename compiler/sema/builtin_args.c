@@ -140,8 +140,12 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
+   bool is_shape = v->kind == TL_SV_TUPLE && v->tuple->len && tl_sv_is_number(&v->tuple->items[0]);
    if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
       tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
+   else if (is_shape && strcmp(call->row->name, "broadcast") == 0)
+      tl_help(s->diags, "it brings two tiles to one shape; to a shape, tl.broadcast_to(x, %s)",
+              tl_range_text(s, tl_call_arg_range(call, i)));
    else
       (void)tl_help_no_number(s, v);
    return NULL;
@@ -154,6 +158,10 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
    if (v && !tl_type_is_tile(v->type)) {
       tl_report(s->diags, E0310, tl_call_arg_range(call, i), call->row->name,
                 tl_type_cstr(s->arena, v->type));
+      if (v->type->kind == TL_TYPE_PTR)
+         tl_help(s->diags,
+                 "'%s' takes values, and this is a pointer: tl.load(%.40s + offsets) reads them",
+                 call->row->name, tl_range_text(s, tl_call_arg_range(call, i)));
       return NULL;
    }
    return v;
@@ -447,6 +455,9 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
             tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
+         if (items[i].kind == TL_SV_TYPE)
+            tl_help(s->diags, "a shape has sizes; the bits as another type are x.to(dtype, "
+                              "bitcast=True)");
       }
       return false;
    }

@@ -460,6 +460,9 @@ report_no_function(TlSema *s, const TlSv *fn, TlRange range)
    if (fn->kind == TL_SV_TUPLE)
       tl_help(s->diags, "it is no function; take an item: %.*s[0]", (int)strcspn(text, "("), text);
    size_t name = strcspn(text, "(");
+   if (tl_sv_is_runtime(fn) && name > 2 && strncmp(text + name - 2, ".T", 2) == 0)
+      tl_help(s->diags, "the transpose is written without parentheses, %.*s, or tl.trans(x)",
+              (int)name, text);
    if (memchr(text, '.', name) && !tl_sv_is_runtime(fn) && fn->kind != TL_SV_TUPLE)
       tl_help(s->diags,
               "'%.*s' is a value, and no function: leave the parentheses out; how long an array is "
