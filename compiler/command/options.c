@@ -271,8 +271,8 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
       else
          tl_vec_push(arena, &out->operands, (const char *)argv[i]);
    }
-   if (out->error &&
-       out->nearest) { /* what is no option of `build` may be one of the command meant */
+   /* What is no option of `build` may be one of the command meant. */
+   if (out->error && out->nearest) {
       out->error = NULL;
       fail(arena, out, "unknown command", word,
            tl_arena_printf(arena, "did you mean '%s'?", out->nearest));

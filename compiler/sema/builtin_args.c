@@ -140,12 +140,13 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
-   bool is_shape = v->kind == TL_SV_TUPLE && v->tuple->len && tl_sv_is_number(&v->tuple->items[0]);
-   if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
+   const char *help = v->kind == TL_SV_TUPLE
+                         ? tl_slip_help(call->row, TL_SLIP_WRONG, tl_call_param(s, call, i))
+                         : NULL;
+   if (help)
+      tl_help(s->diags, "%s", help);
+   else if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
       tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
-   else if (is_shape && strcmp(call->row->name, "broadcast") == 0)
-      tl_help(s->diags, "it brings two tiles to one shape; to a shape, tl.broadcast_to(x, %s)",
-              tl_range_text(s, tl_call_arg_range(call, i)));
    else
       (void)tl_help_no_number(s, v);
    return NULL;
@@ -455,9 +456,11 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
             tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
-         if (items[i].kind == TL_SV_TYPE)
-            tl_help(s->diags, "a shape has sizes; the bits as another type are x.to(dtype, "
-                              "bitcast=True)");
+         const char *help = items[i].kind == TL_SV_TYPE
+                               ? tl_slip_help(call->row, TL_SLIP_WRONG, what)
+                               : NULL;
+         if (help)
+            tl_help(s->diags, "%s", help);
       }
       return false;
    }

@@ -101,34 +101,37 @@ check_arguments_read(Around *a, const TlNode *v)
    find_argument(&h, tl_ast_Lambda(v)->body);
 }
 
+static bool
+refuse_grid(TlSema *s, TlRange range, const char *what, const char *help)
+{
+   tl_report(s->diags, E0277, range, what);
+   tl_help(s->diags, "%s", help);
+   return false;
+}
+
 /* kernel[lambda: ..]: the grid's function gets the constexpr values.  False after a report. */
 static bool
 check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
 {
+   enum { MOST = 3 };
+   static const char many[] = "a grid has at most three dimensions",
+                     fold[] = "fold several into one: pid // n and pid % n take it apart";
    const TlNodeList *grid =
       call->func->kind == TL_AST_SUBSCRIPT ? &tl_ast_Subscript(call->func)->indices : NULL;
-   if (grid && grid->len > 3) {
-      tl_report(s->diags, E0277, grid->data[3]->range, "a grid has at most three dimensions");
-      tl_help(s->diags, "fold several into one: pid // n and pid %% n take it apart");
-      return false;
-   }
+   if (grid && grid->len > MOST)
+      return refuse_grid(s, grid->data[MOST]->range, many, fold);
    const TlNode *given = grid && grid->len == 1 ? grid->data[0] : NULL;
    TlSv v = given && given->kind == TL_AST_NAME
                ? tl_quiet_value(s, tl_module_frame(s, s->impl->main), given, NULL)
                : tl_sv_none();
    const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : given;
-   if (fn && fn->kind == TL_AST_TUPLE && tl_ast_Tuple(fn)->items.len > 3) {
-      tl_report(s->diags, E0277, fn->range, "a grid has at most three dimensions");
-      tl_help(s->diags, "fold several into one: pid // n and pid %% n take it apart");
-      return false;
-   }
+   if (fn && fn->kind == TL_AST_TUPLE && tl_ast_Tuple(fn)->items.len > MOST)
+      return refuse_grid(s, fn->range, many, fold);
    if (!fn || fn->kind != TL_AST_LAMBDA)
       return true;
-   if (!tl_ast_Lambda(fn)->params.len) {
-      tl_report(s->diags, E0277, given->range, "its function is called with the constexpr values");
-      tl_help(s->diags, "write lambda META: .., or the grid itself");
-      return false;
-   }
+   if (!tl_ast_Lambda(fn)->params.len)
+      return refuse_grid(s, given->range, "its function is called with the constexpr values",
+                         "write lambda META: .., or the grid itself");
    Around a = {.s = s, .kernel = k};
    check_arguments_read(&a, fn);
    return !a.is_told;
