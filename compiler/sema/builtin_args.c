@@ -456,9 +456,8 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
             tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
-         const char *help = items[i].kind == TL_SV_TYPE
-                               ? tl_slip_help(call->row, TL_SLIP_WRONG, what)
-                               : NULL;
+         const char *help =
+            items[i].kind == TL_SV_TYPE ? tl_slip_help(call->row, TL_SLIP_WRONG, what) : NULL;
          if (help)
             tl_help(s->diags, "%s", help);
       }
