@@ -20,8 +20,10 @@ import lesson_references  # noqa: E402
 
 # Mistakes that a lesson has more than one of: each alone is found by a command of its page.
 MISTAKES = {
+    "04-softmax": [('other=float("-inf")', "other=0.0"), ("v - max(v, axis=0)", "v")],
     "08-debugging": [("c < columns", "c <= columns"), ("debug_barrier()", "pass"),
                      ("columns + c, inside, other=0.0)", "columns + c, inside)")],
+    "10-attention": [("acc * old[:, None]", "acc"), ("total * old", "total")],
 }
 
 failed = 0

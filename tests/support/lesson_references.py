@@ -64,6 +64,10 @@ def softmax_rows():
     return (8, 100), [v for row in x for v in softmax(row)]
 
 
+def softmax_equal():
+    return (8, 100), [v for row in rows_of([-50.0] * 800, 100) for v in softmax(row)]
+
+
 def layer_norm():
     out = []
     for row in rows_of(randn(4 * 300, 1, "e"), 300):
@@ -117,9 +121,10 @@ def attention(heads=2, n=100, d=32):
 
 REFERENCES = {
     "01-vector-add": vector_add, "02-masks": masks, "03-transpose": transpose,
-    "04-softmax": softmax_rows, "05-layer-norm": layer_norm, "06-matmul": matmul,
-    "07-grouping": tile_order, "08-reversed": reverse_rows, "08-means": row_means,
-    "09-online-softmax": log_sum_exp, "10-attention": attention,
+    "04-softmax": softmax_rows, "04-equal": softmax_equal, "05-layer-norm": layer_norm,
+    "06-matmul": matmul, "07-grouping": tile_order, "08-reversed": reverse_rows,
+    "08-means": row_means, "09-online-softmax": log_sum_exp,
+    "10-attention": attention,
 }
 
 
