@@ -69,6 +69,13 @@ typedef enum TlFaultKind {
    TL_FAULT_UNSUPPORTED,
 } TlFaultKind;
 
+/* Of an access: what may keep elements from being accessed. */
+typedef enum TlExecMask {
+   TL_EXEC_MASK_UNKNOWN = 0,
+   TL_EXEC_MASK_NONE,
+   TL_EXEC_MASK_TRUE, /* there is one, and it is true at the element */
+} TlExecMask;
+
 typedef struct TlExecFault {
    TlFaultKind kind;
    TlRange range;  /* of the operation */
@@ -82,6 +89,7 @@ typedef struct TlExecFault {
    uint32_t bytes;                /* accessed */
    uint32_t elem_bytes;           /* of an element of the buffer; 0: as many as `bytes` */
    uint64_t buffer_bytes;
+   TlExecMask mask;  /* BOUNDS */
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),

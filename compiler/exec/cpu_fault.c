@@ -20,6 +20,12 @@ place_of(TlDiags *diags, const TlExecFault *f)
 static void
 report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
 {
+   static const char *const what[] = {
+      [TL_EXEC_MASK_UNKNOWN] = "is a mask missing, or wrong at the end?",
+      [TL_EXEC_MASK_NONE] = "without a mask every element is accessed: give it one, such as i < n",
+      [TL_EXEC_MASK_TRUE] = "the mask is true there: look at its bounds, the strides of the "
+                            "index, and the grid",
+   };
    int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
    int64_t count = (int64_t)f->buffer_bytes / bytes;
    bool is_whole = f->byte % bytes == 0;
@@ -29,8 +35,7 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
    tl_report(diags, E0601, f->range, f->op, f->buffer, index, (long long)f->byte,
              (unsigned long long)f->buffer_bytes, place);
    if (count)
-      tl_help(diags, "valid indices are 0 to %lld; is a mask missing, or wrong at the end?",
-              (long long)count - 1);
+      tl_help(diags, "valid indices are 0 to %lld; %s", (long long)count - 1, what[f->mask]);
 }
 
 static void

@@ -40,6 +40,7 @@ find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access
    f->buffer = b->name;
    f->byte = (int64_t)byte;
    f->buffer_bytes = b->bytes;
+   f->mask = tl_pred(inst->op) ? TL_EXEC_MASK_TRUE : TL_EXEC_MASK_NONE;
    tl_cpu_fail_at(t, inst, slot, i, kind);
    return NULL;
 }
