@@ -34,7 +34,9 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
                : tl_arena_printf(diags->arena, "%u bytes", f->bytes);
    tl_report(diags, E0601, f->range, f->op, f->buffer, index, (long long)f->byte,
              (unsigned long long)f->buffer_bytes, place);
-   if (count)
+   if (!f->buffer_bytes)
+      tl_help(diags, "nothing is behind '%s': NULL, or an array without elements", f->buffer);
+   else if (count)
       tl_help(diags, "valid indices are 0 to %lld; %s", (long long)count - 1, what[f->mask]);
 }
 
@@ -109,12 +111,19 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_MISALIGNED:
       tl_report(diags, E0603, f->range, f->op, f->bytes, (long long)f->byte, f->buffer, place);
+      if (f->byte % f->bytes == 0)
+         tl_help(diags,
+                 "it is the address of '%s' that is no multiple of %u: give memory that begins at "
+                 "one, or another element type",
+                 f->buffer, f->bytes);
       break;
    case TL_FAULT_READ_ONLY:
       tl_report(diags, E0604, f->range, f->op, f->buffer, place);
       break;
    case TL_FAULT_INDEX:
       tl_report(diags, E0605, f->range, f->op, (long long)f->limit - 1, (long long)f->value, place);
+      tl_help(diags, "a GPU does not check this; leave such elements out by the mask, or bring "
+                     "them into the range");
       break;
    case TL_FAULT_ASSERT:
       tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);

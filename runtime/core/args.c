@@ -126,8 +126,13 @@ pointer(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
    }
    if (!a->as.buffer)
       return refuse(p, a, "the buffer is NULL", text);
-   if (a->bytes > a->as.buffer->bytes)
-      return refuse(p, a, "the offset is beyond the buffer", text);
+   if (a->bytes > a->as.buffer->bytes) {
+      snprintf(text, TL_RT_TEXT,
+               "parameter '%s' is given a view from byte %" PRIu64 " on of a buffer of %" PRIu64
+               " bytes",
+               p->info->name, a->bytes, a->as.buffer->bytes);
+      return false;
+   }
    if (a->as.buffer->is_read_only && !p->info->is_const)
       return refuse(p, a, "the buffer is read-only, and the kernel writes through it", text);
    assert(a->as.buffer->address || !a->as.buffer->bytes);

@@ -163,6 +163,8 @@ TilecStatus tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *f
 TilecStatus tl_rt_check(TilecRuntime *rt, TlCuResult code, const char *doing);
 /* TILEC_TIMED_OUT, with the launches that may be to blame. */
 TilecStatus tl_rt_fail_late(TilecRuntime *rt, const char *doing);
+/* TILEC_BAD_ARGUMENT: "tilec_buffer_new: out is NULL", where there is a runtime to say it. */
+TilecStatus tl_rt_null(const TilecRuntime *rt, const char *what);
 TilecStatus tl_rt_no_memory(TilecRuntime *rt, const char *what);
 /* Remembers a launch that is about to happen; its number. */
 uint64_t tl_rt_note_launch(TilecRuntime *rt, const TlVariant *v, const uint32_t grid[3],
@@ -246,5 +248,7 @@ bool tl_arg_fits(const TlLaunchParam *param, TlSlot slot, bool is_none, char *te
 /* check.c: whether the pointers of a launch hold what they are said to. */
 TilecStatus tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args,
                                const TlSlot *slots, const int64_t *names);
+/* Whether first and last of `bytes` bytes (not 0) of this process can be read. */
+bool tl_rt_is_host_memory(uint64_t address, uint64_t bytes);
 
 #endif

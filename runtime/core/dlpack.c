@@ -113,7 +113,8 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
    if (out)
       *out = NULL;
    if (!rt || !managed || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(rt,
+                        out ? "tilec_buffer_from_dlpack: tensor" : "tilec_buffer_from_dlpack: out");
    if (tl_core_is_forked(rt))
       return TILEC_FORKED;
    const DlTensor *t = &managed->tensor;

@@ -74,6 +74,12 @@ tl_rt_no_memory(TilecRuntime *rt, const char *what)
    return tl_rt_fail(rt, TILEC_NO_MEMORY, "out of host memory: %s", what);
 }
 
+TilecStatus
+tl_rt_null(const TilecRuntime *rt, const char *what)
+{
+   return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "%s is NULL", what) : TILEC_BAD_ARGUMENT;
+}
+
 /* What every call of a forked child has to say. */
 static size_t
 forked_error(const TilecRuntime *rt, char *buffer, size_t bytes)

@@ -20,7 +20,7 @@ tilec_stream_new(TilecRuntime *rt, TilecStream *out)
    if (out)
       *out = NULL;
    if (!rt || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(rt, "tilec_stream_new: out");
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {
       TlCuStream stream = NULL;
@@ -62,7 +62,7 @@ tilec_event_new(TilecRuntime *rt, TilecEvent **out)
    if (out)
       *out = NULL;
    if (!rt || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(rt, "tilec_event_new: out");
    TilecEvent *e = calloc(1, sizeof *e);
    if (!e)
       return tl_rt_no_memory(rt, "an event");
@@ -170,7 +170,12 @@ tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms)
 {
    bool pushed;
    if (!start || !stop || !ms)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(start  ? start->rt
+                        : stop ? stop->rt
+                               : NULL,
+                        !start  ? "tilec_event_elapsed: start"
+                        : !stop ? "tilec_event_elapsed: stop"
+                                : "tilec_event_elapsed: ms");
    TilecRuntime *rt = start->rt;
    *ms = 0;
    if (rt != stop->rt || !start->recorded || !stop->recorded)

@@ -219,7 +219,9 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
    TilecStatus status = TILEC_OK;
    if (asked[0] == TILEC_OWN_GRID) {
       if (!b->v->grid[0])
-         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no grid of its own",
+         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                           "kernel '%s' has no grid of its own: give the launch one, or "
+                           "write grid=(..) in the kernel's decorator",
                            info->name);
       status = eval_grid(b, rt, b->v->grid, info->grid, g);
    }
@@ -375,6 +377,13 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
                               "kernel '%s': the size behind pointer '%s' is "
                               "not known; use tilec_ptr with its bytes, or a buffer",
                               v->info->name, p->info->name);
+         if (host[i].bytes && !(buffer && args[i].as.buffer->owned) &&
+             !tl_rt_is_host_memory(s.u, host[i].bytes))
+            return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                              "kernel '%s': pointer '%s' is 0x%" PRIx64 ", and %" PRIu64
+                              " bytes from there on are no memory of this process: is it the "
+                              "address of a GPU, or are the bytes too many?",
+                              v->info->name, p->info->name, s.u, host[i].bytes);
       }
    }
    return rt->jit->run(rt->jit_state, v->program, grid, host, v->num_params);

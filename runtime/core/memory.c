@@ -48,7 +48,7 @@ tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out)
    if (out)
       *out = NULL;
    if (!rt || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(rt, "tilec_buffer_new: out");
    TilecBuffer *b = calloc(1, sizeof *b);
    if (!b)
       return tl_rt_no_memory(rt, "a buffer");
@@ -70,7 +70,7 @@ tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes, TilecBuffer *
    if (out)
       *out = NULL;
    if (!rt || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(rt, "tilec_buffer_wrap: out");
    if (!address && bytes)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_buffer_wrap: NULL with %" PRIu64 " bytes",
                         bytes);
@@ -227,7 +227,9 @@ tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
 {
    bool pushed;
    if (!to || !from)
-      return TILEC_BAD_ARGUMENT;
+      return to     ? tl_rt_null(to->rt, "copy: from")
+             : from ? tl_rt_null(from->rt, "copy: to")
+                    : TILEC_BAD_ARGUMENT;
    TilecRuntime *rt = to->rt;
    if (from->rt != rt)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "copy: the buffers belong to two runtimes");
@@ -236,6 +238,12 @@ tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
       status = check_range(from, from_offset, bytes, NULL, false, "copy");
    if (status != TILEC_OK || !bytes)
       return status;
+   if (from == to && (from_offset < to_offset ? to_offset - from_offset < bytes
+                                              : from_offset - to_offset < bytes))
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                        "copy: bytes %" PRIu64 " + %" PRIu64 " and %" PRIu64 " + %" PRIu64
+                        " of one buffer overlap: copy by way of another buffer",
+                        from_offset, bytes, to_offset, bytes);
    status = tl_rt_enter(rt, &pushed);
    char *target = (char *)to->address + to_offset;
    const char *source = (const char *)from->address + from_offset;

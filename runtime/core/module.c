@@ -371,7 +371,7 @@ tilec_module_kernel(TilecModule *m, const char *name, TilecKernel **out)
    if (out)
       *out = NULL;
    if (!m || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(m ? m->rt : NULL, "tilec_module_kernel: out");
    if (tl_core_is_forked(m->rt))
       return TILEC_FORKED;
    char names[1024];
@@ -441,7 +441,7 @@ TilecStatus
 tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
 {
    if (!kernel || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(kernel ? kernel->module->rt : NULL, "tilec_kernel_use: out");
    memset(out, 0, sizeof *out);
    TilecRuntime *rt = kernel->module->rt;
    if (tl_core_is_forked(rt))

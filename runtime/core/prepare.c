@@ -17,7 +17,7 @@ tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args, size_t num
    if (out)
       *out = NULL;
    if (!kernel || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(kernel ? kernel->module->rt : NULL, "tilec_kernel_prepare_async: out");
    TilecRuntime *rt = kernel->module->rt;
    TilecStatus status = tl_rt_enter(rt, &pushed);
    tl_rt_leave(rt, pushed);

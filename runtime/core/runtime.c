@@ -312,7 +312,7 @@ TilecStatus
 tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out)
 {
    if (!rt || !out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(rt, "tilec_runtime_device: out");
    memset(out, 0, sizeof *out);
    bool pushed;
    TilecStatus status = tl_rt_enter(rt, &pushed);

@@ -13,13 +13,14 @@ static const char *const extra_names[] = {"grid_x", "grid_y", "grid_z", "num_sms
 
 typedef struct Finder {
    const TlVariant *v;
-   bool extra; /* extra_names are visible */
+   const TlLaunchParam *fraction; /* a parameter that was found, and is no integer */
+   bool extra;                    /* extra_names are visible */
 } Finder;
 
 static int
 find_name(void *user, const char *name, size_t len)
 {
-   const Finder *f = user;
+   Finder *f = user;
    const TilecKernelInfo *info = f->v->info;
    for (uint32_t i = 0; i < info->num_args; i++) {
       if (strlen(info->args[i].name) != len || memcmp(info->args[i].name, name, len) != 0)
@@ -31,7 +32,10 @@ find_name(void *user, const char *name, size_t len)
       }
       assert((uint32_t)slot < f->v->num_params);
       const TlLaunchParam *p = &f->v->params[slot];
-      return p->is_pointer || p->is_none || tl_dtype_kind(p->dtype) != 'F' ? (int)i : -1;
+      if (p->is_pointer || p->is_none || tl_dtype_kind(p->dtype) != 'F')
+         return (int)i;
+      f->fraction = p;
+      return -1;
    }
    for (size_t i = 0; f->extra && i < sizeof extra_names / sizeof extra_names[0]; i++)
       if (strlen(extra_names[i]) == len && memcmp(extra_names[i], name, len) == 0)
@@ -43,12 +47,18 @@ static bool
 parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule **out)
 {
    char why[128];
-   Finder f = {v, strcmp(what, "launch_grid") == 0};
+   Finder f = {.v = v, .extra = strcmp(what, "launch_grid") == 0};
    if (!text)
       return true;
    *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
    bool no_memory = !*out && strcmp(why, TL_RULE_NO_MEMORY) == 0;
-   if (!*out)
+   if (!*out && f.fraction)
+      v->failed = tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                             "kernel '%s': %s '%s' is computed of integers; '%s' is %s: pass an "
+                             "integer, or write its type, %s: i32",
+                             v->info->name, what, text, f.fraction->info->name,
+                             f.fraction->info->type, f.fraction->info->name);
+   else if (!*out)
       v->failed = tl_rt_fail(rt, no_memory ? TILEC_NO_MEMORY : TILEC_BAD_IMAGE,
                              "kernel '%s': %s '%s': %s", v->info->name, what, text, why);
    return *out != NULL;

@@ -259,7 +259,9 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
       elem = layout ? layout->dtype : TILEC_DTYPE_NONE;
    }
    if (!p->is_annotated && !elem)
-      return misfit(s, p, "has no written type, so the argument must say its element type");
+      return misfit(s, p,
+                    "has no written type, so the argument must say its element type: "
+                    "tilec_view(TILEC_FP32, buffer, 0), or tilec_ptr");
    uintptr_t address = a->kind == TILEC_ARG_BUFFER
                           ? (uintptr_t)tilec_buffer_address(a->as.buffer) + a->bytes
                           : (uintptr_t)a->as.ptr;
@@ -310,7 +312,7 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
    if (a->kind != TILEC_ARG_SCALAR)
       return pointer_key(s, p, a, align, key);
    if (p->is_annotated && p->is_pointer)
-      return misfit(s, p, "is a pointer");
+      return misfit(s, p, "is a pointer; got a number: pass a buffer, or an address by tilec_ptr");
    key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : int_type(p, a));
    char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(key->dtype);
    if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {
@@ -342,18 +344,34 @@ tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n)
    return e;
 }
 
+TilecStatus
+tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_given)
+{
+   char names[384] = "", text[768];
+   size_t len = 0;
+   uint32_t taken = 0;
+   for (uint32_t i = 0; i < decl->num_params; i++) {
+      const TilecParamDecl *p = &decl->params[i];
+      if (p->is_constexpr)
+         continue;
+      if (len < sizeof names)
+         len +=
+            (size_t)snprintf(names + len, sizeof names - len, "%s%s", taken ? ", " : ": ", p->name);
+      taken++;
+   }
+   snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given%s", decl->name,
+            taken, num_given, names);
+   return tl_core_fail(rt, TILEC_BAD_ARGUMENT, text);
+}
+
 /* ---- Finding and making ---------------------------------------------------------------------- */
 
 TilecStatus
 tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
             TlArgKey *key, uint64_t *hash)
 {
-   if (num_args != s->num_params) {
-      char text[256];
-      snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", s->decl->name,
-               s->num_params, num_args);
-      return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, text);
-   }
+   if (num_args != s->num_params)
+      return tl_jit_miscounted(s->jit->rt, s->decl, num_args);
    for (size_t i = 0; i < num_args; i++) {
       TilecStatus status = key_of(s, &s->params[i], &args[i], &key[i]);
       if (status != TILEC_OK)
@@ -590,9 +608,13 @@ TilecStatus
 tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
 {
    TilecJitOptions o = {0};
-   if (!rt || (options && (options->struct_size > sizeof o ||
-                           options->struct_size < sizeof options->struct_size)))
+   if (!rt)
       return TILEC_BAD_ARGUMENT;
+   if (options &&
+       (options->struct_size > sizeof o || options->struct_size < sizeof options->struct_size))
+      return tl_core_fail(rt, TILEC_BAD_ARGUMENT,
+                          "tilec_jit_attach: struct_size of the options is not sizeof "
+                          "(TilecJitOptions) of a version that this library knows");
    TilecStatus status = tl_core_usable(rt);
    if (status != TILEC_OK)
       return status;

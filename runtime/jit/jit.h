@@ -117,6 +117,8 @@ typedef struct TlJitSource {
 } TlJitSource;
 
 /* jit.c */
+/* TILEC_BAD_ARGUMENT: how many arguments are taken, how many given, and names of those taken. */
+TilecStatus tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_given);
 TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
                         TlArgKey *key, uint64_t *hash);
 /* The key of the variant without tensor maps; num_args is at least 1. */

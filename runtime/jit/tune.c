@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit/jit.h"
 #include "jit/options.h"
 #include "jit/tune_db.h"
 
@@ -526,12 +527,8 @@ tl_tune_pick(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t 
              TilecKernel **out)
 {
    TlKeyItem key[TL_TUNE_MAX_ARGS];
-   if (num_args != t->num_args || num_args > TL_TUNE_MAX_ARGS) {
-      char text[256];
-      snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", t->decl->name,
-               t->num_args, num_args);
-      return tl_core_fail(t->rt, TILEC_BAD_ARGUMENT, text);
-   }
+   if (num_args != t->num_args || num_args > TL_TUNE_MAX_ARGS)
+      return tl_jit_miscounted(t->rt, t->decl, num_args);
    make_key(t, args, key);
    uint64_t hash = hash_key(t, key);
    TlTunedKernel *c = look_up(t, hash, key);
@@ -581,7 +578,6 @@ tl_tune_get(TlTune *t, uint32_t index)
 static TilecStatus
 check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const TilecTuneOptions *o)
 {
-   char text[256];
    TilecStatus status = tl_core_usable(t->rt);
    if (status != TILEC_OK)
       return status;
@@ -597,9 +593,7 @@ check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const Ti
    }
    if (num_args == t->num_args && num_args <= TL_TUNE_MAX_ARGS)
       return TILEC_OK;
-   snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given", t->decl->name,
-            t->num_args, num_args);
-   return tl_core_fail(t->rt, TILEC_BAD_ARGUMENT, text);
+   return tl_jit_miscounted(t->rt, t->decl, num_args);
 }
 
 /* A stored choice as a result of its own. */
@@ -652,14 +646,19 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
    TilecTuneOptions o = {.struct_size = sizeof o};
    if (out)
       *out = NULL;
-   if (!kernel || !launch || (num_args && !args) ||
-       (options && (options->struct_size > sizeof *options ||
-                    options->struct_size < sizeof options->struct_size)))
+   if (!kernel)
       return TILEC_BAD_ARGUMENT;
-   if (options)
+   if (options && options->struct_size >= sizeof o.struct_size && options->struct_size <= sizeof o)
       memcpy(&o, options, options->struct_size);
-   if (o.num_configs && !o.configs)
-      return TILEC_BAD_ARGUMENT;
+   else if (options)
+      return tl_core_fail(tl_core_runtime(kernel), TILEC_BAD_ARGUMENT,
+                          "tilec_kernel_tune: struct_size of the options is not sizeof "
+                          "(TilecTuneOptions) of a version that this library knows");
+   if (!launch || (num_args && !args) || (o.num_configs && !o.configs))
+      return tl_core_fail(tl_core_runtime(kernel), TILEC_BAD_ARGUMENT,
+                          !launch             ? "tilec_kernel_tune: launch is NULL"
+                          : num_args && !args ? "tilec_kernel_tune: args is NULL"
+                                              : "tilec_kernel_tune: configs is NULL");
    TlTune *t = tl_core_tuner(kernel);
    if (!t)
       return tl_core_fail(tl_core_runtime(kernel), TILEC_UNSUPPORTED,

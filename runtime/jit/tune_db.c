@@ -215,8 +215,12 @@ tilec_tune_export(const char *database, bool (*put)(void *user, const char *text
 {
    if (error && error_bytes)
       error[0] = 0;
-   if (!database || !put)
+   if (!database || !put) {
+      if (error && error_bytes)
+         snprintf(error, error_bytes, "tilec_tune_export: %s is NULL",
+                  database ? "put" : "database");
       return TILEC_BAD_ARGUMENT;
+   }
    sqlite3 *db = open_db(database, false, error, error_bytes);
    if (!db)
       return TILEC_IO;
@@ -262,8 +266,12 @@ tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *
       *count = 0;
    if (error && error_bytes)
       error[0] = 0;
-   if (!database || !json)
+   if (!database || !json) {
+      if (error && error_bytes)
+         snprintf(error, error_bytes, "tilec_tune_import: %s is NULL",
+                  database ? "json" : "database");
       return TILEC_BAD_ARGUMENT;
+   }
    if (len == TILEC_STRLEN)
       len = strlen(json);
    sqlite3 *db = open_db(database, true, error, error_bytes);

@@ -15,7 +15,10 @@
  *   freed by the caller before the runtime.  A kernel belongs to its module.  Every _free takes
  *   NULL.
  * - Option structs start with struct_size = sizeof(the struct); a zero field means its default;
- *   fields are only ever appended.
+ *   fields are only ever appended.  One that is larger than this library knows, or too small, is
+ *   TILEC_BAD_ARGUMENT (of TilecRuntimeOptions without a detail: it says where that goes).
+ * - NULL for a handle is TILEC_BAD_ARGUMENT, without a detail where no runtime is known.  A handle
+ *   that was freed must not be used, as memory after free().
  * - Failures: a status, and one line of detail from tilec_runtime_error().  Any call may also
  *   return TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and
  *   TILEC_FORKED.
@@ -252,7 +255,8 @@ typedef struct TilecLaunch {
 } TilecLaunch;
 
 /* Launches with one TilecArg per parameter that is not constexpr, in order.  Scalars are converted
- * to the parameter's type when the value fits (any int to any int, float to float, int to float);
+ * to the parameter's type when the value fits (any int to any int, float to float, int to float;
+ * floats round);
  * else TILEC_BAD_ARGUMENT, whose detail names parameter, both types and the value.  Also
  * TILEC_BAD_ARGUMENT: wrong count, pointer to another element type, facts no variant was compiled
  * for.  TILEC_LIMIT: grid, a size that an image's tensor map does not reach.  TILEC_NOT_FOUND: the

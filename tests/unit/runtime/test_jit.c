@@ -159,7 +159,9 @@ mistakes_are_reported(void **state)
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 1, 1, 1), TILEC_CANCELLED);
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 1, 1, 1), TILEC_OK); /* not remembered */
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "5 arguments are taken, 2 given");
+   assert_says(rt, "5 arguments are taken, 2 given: x, n, alpha, m, seed");
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 1, 1, 1, 5, 5), TILEC_BAD_ARGUMENT);
+   assert_says(rt, "5 arguments are taken, 7 given: x, n");
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, (void *)x, 1, 1, 1, 1), TILEC_BAD_ARGUMENT);
    assert_says(rt, "must say its element type");
    TilecBuffer *bare, *typed; /* unless the buffer does */
@@ -268,6 +270,21 @@ host_executor_runs_the_program(void **state)
       TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_ptr(TILEC_FP16, &seen, 0), 64, 0.25, 9, 5u),
       TILEC_BAD_ARGUMENT);
    assert_says(rt, "the size behind pointer 'x' is not known");
+   run_answer = TILEC_OK;
+   const struct {
+      uintptr_t at;
+      uint64_t bytes;
+   } nowhere[] = {{16, 64},                              /* of a GPU, or a number */
+                  {(uintptr_t)&seen, UINT64_C(1) << 60}, /* too many */
+                  {(uintptr_t)&seen, UINT64_MAX}};
+   for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
+      TilecArg p = tilec_ptr(TILEC_FP16, (void *)nowhere[i].at, nowhere[i].bytes);
+      assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, p, 64, 0.25, 9, 5u), TILEC_BAD_ARGUMENT);
+      assert_says(rt, "pointer 'x' is 0x");
+      assert_says(rt, "no memory of this process");
+   }
+   TilecArg here = tilec_ptr(TILEC_FP16, &seen, sizeof seen);
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, here, 64, 0.25, 9, 5u), TILEC_OK);
    TilecKernelUse use;
    assert_int_equal(tilec_kernel_use(kernel, 0, &use), TILEC_UNSUPPORTED);
    tilec_buffer_free(b);

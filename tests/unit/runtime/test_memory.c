@@ -26,6 +26,12 @@ copies_stay_inside(void **state)
    assert_int_equal(tilec_buffer_fill(b, 1, 0, UINT64_MAX, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_upload(b, 0, NULL, 1, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_upload(b, 100, NULL, 0, NULL), TILEC_OK);
+   assert_int_equal(tilec_buffer_copy(b, 0, b, 40, 40, NULL), TILEC_OK);
+   assert_int_equal(tilec_buffer_copy(b, 40, b, 0, 40, NULL), TILEC_OK);
+   assert_int_equal(tilec_buffer_copy(b, 0, b, 39, 40, NULL), TILEC_BAD_ARGUMENT);
+   assert_says(rt, "bytes 39 + 40 and 0 + 40 of one buffer overlap");
+   assert_int_equal(tilec_buffer_copy(b, 8, b, 8, 1, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_copy(b, 8, b, 8, 0, NULL), TILEC_OK);
    fake_fail("cuMemcpyHtoDAsync_v2", 1, 999);
    assert_int_equal(tilec_buffer_upload(b, 0, in, 1, NULL), TILEC_DEVICE_LOST);
    tilec_buffer_free(b); /* the driver is gone: only our side is freed */

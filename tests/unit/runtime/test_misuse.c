@@ -134,6 +134,52 @@ null_is_refused(void **state)
    stop();
 }
 
+/* Where there is a runtime to ask, its detail is of this call and names what is NULL. */
+static void
+details_name_what_is_null(void **state)
+{
+   (void)state;
+   start();
+   TilecModule *m;
+   TilecKernel *k;
+   TilecEvent *e;
+   double ms;
+   struct DLManagedTensorVersioned *none = NULL;
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   TilecArg args[2] = {tilec_view(TILEC_FP32, buffer, 0), TILEC_ARG(1)};
+   const TilecTuneOptions no_configs = {.struct_size = sizeof no_configs, .num_configs = 1};
+   assert_int_equal(tilec_event_new(rt, &e), TILEC_OK);
+#define NULL_IN(what, call)                                                                        \
+   do {                                                                                            \
+      assert_int_equal(tilec_module_kernel(module, "another", &k), TILEC_NOT_FOUND);               \
+      assert_int_equal(call, TILEC_BAD_ARGUMENT);                                                  \
+      assert_says(rt, what);                                                                       \
+      assert_says(rt, " is NULL");                                                                 \
+   } while (0)
+   NULL_IN("out", tilec_runtime_device(rt, NULL));
+   NULL_IN("out", tilec_buffer_new(rt, 1, NULL));
+   NULL_IN("out", tilec_buffer_wrap(rt, args, 1, NULL));
+   NULL_IN("out", tilec_buffer_from_dlpack(rt, none, NULL));
+   NULL_IN("from", tilec_buffer_copy(buffer, 0, NULL, 0, 1, NULL));
+   NULL_IN("to", tilec_buffer_copy(NULL, 0, buffer, 0, 1, NULL));
+   NULL_IN("out", tilec_module_kernel(module, "k", NULL));
+   NULL_IN("out", tilec_module_load(rt, "", 0, "", 0, NULL));
+   NULL_IN("image", tilec_module_load(rt, NULL, 0, "", 0, &m));
+   NULL_IN("out", tilec_kernel_use(kernel, 0, NULL));
+   NULL_IN("out", tilec_kernel_prepare_async(kernel, args, 2, NULL));
+   NULL_IN("out", tilec_stream_new(rt, NULL));
+   NULL_IN("out", tilec_event_new(rt, NULL));
+   NULL_IN("ms", tilec_event_elapsed(e, e, NULL));
+   NULL_IN("stop", tilec_event_elapsed(e, NULL, &ms));
+   NULL_IN("start", tilec_event_elapsed(NULL, e, &ms));
+   NULL_IN("launch", tilec_kernel_tune(kernel, NULL, args, 2, NULL, NULL));
+   NULL_IN("args", tilec_kernel_tune(kernel, &l, NULL, 2, NULL, NULL));
+   NULL_IN("configs", tilec_kernel_tune(kernel, &l, args, 2, &no_configs, NULL));
+#undef NULL_IN
+   tilec_event_free(e);
+   stop();
+}
+
 /* Larger than ours, or too small to hold even its size; what an older caller knew is taken. */
 static void
 structs_of_another_version(void **state)
@@ -153,9 +199,11 @@ structs_of_another_version(void **state)
          assert_int_equal(tilec_runtime_open(&o, &other), TILEC_BAD_ARGUMENT);
       assert_int_equal(tilec_module_from_source(rt, &s, &m), TILEC_BAD_ARGUMENT);
       if (bad[i] < sizeof(size_t) || bad[i] > sizeof j)
-         assert_int_equal(tilec_jit_attach(rt, &j), TILEC_BAD_ARGUMENT);
+         assert_int_equal(tilec_jit_attach(rt, &j), TILEC_BAD_ARGUMENT),
+            assert_says(rt, "tilec_jit_attach: struct_size");
       if (bad[i] < sizeof(size_t) || bad[i] > sizeof t)
-         assert_int_equal(tilec_kernel_tune(kernel, &l, NULL, 0, &t, NULL), TILEC_BAD_ARGUMENT);
+         assert_int_equal(tilec_kernel_tune(kernel, &l, NULL, 0, &t, NULL), TILEC_BAD_ARGUMENT),
+            assert_says(rt, "tilec_kernel_tune: struct_size");
       assert_null(other);
       assert_null(m);
    }
@@ -214,6 +262,7 @@ test_misuse(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(null_is_refused),
+      cmocka_unit_test(details_name_what_is_null),
       cmocka_unit_test(structs_of_another_version),
       cmocka_unit_test(odd_arguments_are_refused),
    };
