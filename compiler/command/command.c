@@ -62,6 +62,11 @@ tl_cmd_one_file(const TlCommand *c)
    const char *name = c->cl.command_name;
    bool takes_arg = tl_option_rows[TL_OPT_ARG].commands & c->cl.command;
    size_t at = 0;
+   for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_DEFINE, &at));)
+      if (!strchr(text, '=') && c->cl.operands.len > 1)
+         return tl_cmd_misuse("-D takes NAME=VALUE, one word; found '%s': write -D %s=%s", text,
+                              text, c->cl.operands.data[1]);
+   at = 0;
    for (const char *text; takes_arg && (text = tl_option_next(&c->cl, TL_OPT_ARG, &at));)
       if (!strchr(text, '='))
          return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s' (one word, no blanks around '=')",

@@ -517,6 +517,9 @@ tl_choose_kernel(TlSema *s, const char *name)
    } else {
       tl_report(s->diags, E0263, file_start(s), found ? found : s->impl->num_kernels);
       help_kernels(s);
+      if (s->diags->last && s->diags->last->help)
+         tl_help(s->diags, "%s; choose with -k NAME, in a program by kernel = \"NAME\"",
+                 s->diags->last->help);
    }
    return NULL;
 }

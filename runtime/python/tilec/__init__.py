@@ -149,6 +149,21 @@ class _Source(C.Structure):
                 ("print_threads", C.c_bool)]
 
 
+def _check_options(options):
+    """Of load() and Kernel(): what goes on to every module of the file as it is."""
+    own = ("struct_size", "file", "source", "source_bytes", "kernel", "defines", "num_defines",
+           "include_dirs", "num_include_dirs", "num_warps", "num_stages", "tune")
+    known = [name for name, _ in _Source._fields_ if name not in own]
+    for name in options:
+        if name not in known:
+            raise TypeError("unknown option '%s'%s; options are %s" % (
+                name, {"kernel": ": a kernel is an attribute of what load(file) gives",
+                       "name": ": a kernel is an attribute of what load(file) gives",
+                       "num_warps": ": it is given where a kernel is launched",
+                       "num_stages": ": it is given where a kernel is launched"}.get(name, ""),
+                ", ".join(known)))
+
+
 class _Launch(C.Structure):
     _fields_ = [("stream", C.c_void_p), ("grid", C.c_uint32 * 3)]
 
@@ -1202,6 +1217,7 @@ class Kernel:
         return {}
 
     def __init__(self, file=None, name=None, source=None, include_dirs=(), on=None, **options):
+        _check_options(options)
         found = list_kernels(file, source, include_dirs)
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
@@ -1221,6 +1237,12 @@ class Kernel:
 
     def __getitem__(self, grid):
         return functools.partial(self._launcher, grid)
+
+    def __getattr__(self, name):
+        if name in ("launch", "execute", "start", "invoke"):
+            raise AttributeError("a kernel is launched by %s[grid](..)" % self.__dict__["name"])
+        raise AttributeError("kernel '%s' has no attribute '%s'"
+                             % (self.__dict__.get("name", "?"), name))
 
     def __call__(self, *args, **kw):
         if self.info["grid"] is None and "grid" not in self.options:
@@ -1433,6 +1455,7 @@ class Module:
     """The kernels of a file: module.elu or module["elu"]; list(module) are their names."""
 
     def __init__(self, file=None, source=None, include_dirs=(), on=None, **options):
+        _check_options(options)
         self._how = dict(file=file, source=source, include_dirs=include_dirs, on=on, **options)
         self._names = [k["name"] for k in list_kernels(file, source, include_dirs)]
         self._made = {}
@@ -1441,6 +1464,9 @@ class Module:
         return iter(self._names)
 
     def __getitem__(self, name):
+        if not isinstance(name, str):
+            raise TypeError("a module has kernels and no grid: module.%s[%s](..)"
+                            % (self._names[0] if self._names else "kernel", name))
         with _lock:
             if name not in self._made:
                 self._made[name] = Kernel(name=name, **self._how)
