@@ -403,8 +403,12 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  "%.40s is known in the run only: pass it as a parameter annotated "
                  "tl.constexpr",
                  tl_range_text(s, range));
+      else if (strcmp(what, "a string") == 0 && tl_slip_help(call->row, TL_SLIP_MORE, ""))
+         tl_help(s->diags, "%s", tl_slip_help(call->row, TL_SLIP_MORE, ""));
       else
-         tl_help(s->diags, "'%s' is %s, written out or a tl.constexpr parameter", param, what);
+         tl_help(s->diags,
+                 "'%s' is %s, written out or a tl.constexpr parameter; it is called as %s", param,
+                 what, tl_builtin_signature(s->arena, call->row, call->is_method));
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
       TlSv dtype;

@@ -169,7 +169,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;
    if (!v && has_value && elem->elem->kind == TL_TYPE_PTR &&
        elem->elem->elem->kind == TL_TYPE_SCALAR)
-      tl_help(s->diags, "'%.40s' has the type **%s, of pointers to pointers: one to numbers is '*%s'",
+      tl_help(s->diags,
+              "'%.40s' has the type **%s, of pointers to pointers: one to numbers is '*%s'",
               tl_range_text(s, tl_call_arg_range(call, STORE_PTR)),
               tl_type_cstr(s->arena, elem->elem->elem), tl_type_cstr(s->arena, elem->elem->elem));
    if (!v)
