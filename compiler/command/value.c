@@ -196,6 +196,14 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    }
    if (number(text, out))
       return true;
+   for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) { /* fp32:zeros[8] */
+      const char *colon = strchr(text, ':'),
+                 *rest = colon ? tl_skip_prefix(colon + 1, makers[i]) : NULL;
+      if (rest && *rest == '[')
+         return tl_not_taken(why,
+                             tl_arena_printf(arena, "'%s' is not a value; write %s:%.*s%s", text,
+                                             makers[i], (int)(colon - text), text, rest));
+   }
    return tl_not_taken(
       why, tl_arena_printf(
               arena,

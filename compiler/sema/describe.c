@@ -378,8 +378,18 @@ bool
 tl_refuse_range(TlSema *s, TlRange range)
 {
    const char *text = tl_range_text(s, range);
+   const TlSource *file = tl_source(s->sources, range.file);
+   const char *begin = file ? file->text + range.begin : text, *line = begin;
+   while (file && line > file->text && line[-1] != '\n')
+      line--;
+   line += strspn(line, " \t");
+   const char *loop = strstr(line, " for ");
    tl_report(s->diags, E0223, range);
-   if (tl_starts_with(text, "reversed") || strstr(text, "-1]"))
+   if (loop && loop < begin)
+      tl_help(s->diags, "a comprehension is worked out at compile time: write a 'for' loop, or "
+                        "take a tile of the values at once, as in tl.sum(tl.load(x + tl.arange(0, "
+                        "n)))");
+   else if (tl_starts_with(text, "reversed") || strstr(text, "-1]"))
       tl_help(s->diags, "to count down the step is -1: range(n - 1, -1, -1)");
    else if (strchr(text, '['))
       tl_help(s->diags,

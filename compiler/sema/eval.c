@@ -195,7 +195,7 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    const TlSv *none = a->kind == TL_SV_NONE ? a : b->kind == TL_SV_NONE ? b : NULL;
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
-   if (op == TL_AST_OP_MOD && a->kind == TL_SV_STR)
+   if ((op == TL_AST_OP_MOD || op == TL_AST_OP_ADD) && a->kind == TL_SV_STR)
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");

@@ -554,7 +554,9 @@ check_heuristics(Around *a, const TlSvFunc *fn)
             : NULL;
       if (!values || values->kind != TL_AST_DICT)
          continue;
-      const TlNodeList *given = &tl_ast_Dict(values)->values;
+      const TlNodeList *given = &tl_ast_Dict(values)->values, *names = &tl_ast_Dict(values)->keys;
+      for (size_t k = 0; k < names->len && !a->is_told; k++)
+         a->is_told = check_param_name(a, names->data[k]);
       for (size_t k = 0; k < given->len; k++) {
          const TlNode *v = given->data[k];
          check_arguments_read(a, v);

@@ -405,6 +405,7 @@ statement_slip(const Place *p)
       return "write 'for i in range(start, end):'";
    if (found == TL_TOK_SEMICOLON && p->open != SIZE_MAX)
       return "separate with ','";
+
    if (ends_conditional(p))
       return "a conditional expression has both sides: a if condition else b";
    if (p->t[p->first].kind == TL_TOK_DEF &&
@@ -414,7 +415,11 @@ statement_slip(const Place *p)
    if (p->t[p->first].kind == TL_TOK_DEF &&
        (is_text(p, p->at, "const") || is_text(p, p->at, "volatile")))
       return "a pointer that is only read from is declared x: *const fp32; leave other words out";
-   return decorator_slip(p);
+   const char *decorator = decorator_slip(p);
+   bool is_inner = found == TL_TOK_ASSIGN && p->open != SIZE_MAX && first != TL_TOK_DEF;
+   return !decorator && is_inner
+             ? "'==' compares; '=' assigns, in a statement of its own, or names an argument"
+             : decorator;
 }
 
 /* What is wrong in the block below comes of the header that was reported. */
