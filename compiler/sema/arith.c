@@ -614,6 +614,8 @@ undefined_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
 {
    tl_report(s->diags, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
    tl_blame_sv(s, a, TL_WANT_INT);
+   if (a->kind == TL_SV_VALUE && tl_type_is_ptr_like(a->value->type))
+      tl_help(s->diags, "it is for numbers; what the pointer points to is tl.load(pointer)");
    return tl_sv_poison();
 }
 

@@ -375,6 +375,16 @@ report_caller(TlSema *s, TlRange range, const char *param, const char *builtin, 
    return false;
 }
 
+/* tl's name of the type that the text names: "fp32", "float32", "half"; or NULL. */
+static const char *
+type_named(const char *text)
+{
+   TlDtype d;
+   const char *own = tl_other_type(text, strlen(text));
+   own = own ? own : text;
+   return tl_dtype_from_text(own, strlen(own), &d) ? tl_dtype_info[d].triton_name : NULL;
+}
+
 static bool
 report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
 {
@@ -411,7 +421,6 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  what, tl_builtin_signature(s->arena, call->row, call->is_method));
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
-      TlSv dtype;
       bool is_bool = strcmp(what, "True or False") == 0;
       bool is_type = tl_starts_with(what, "a type") || strcmp(what, "a number type") == 0;
       bool is_size = tl_sv_is_number(v) || v->kind == TL_SV_TUPLE;
@@ -423,7 +432,9 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          return false;
       else if (help && v->kind != TL_SV_STR && (!is_type || is_size))
          tl_help(s->diags, "%s", help);
-      else if (is_type && v->kind != TL_SV_STR)
+      else if (is_type && v->kind == TL_SV_STR && type_named(tl_text_cstr(s, v->s)))
+         tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));
+      else if (is_type)
          tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
       else if (v->kind == TL_SV_TUPLE && (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
          tl_help(s->diags, "one axis at a time, the last first: tl.sum(tl.sum(x, 1), 0)");
@@ -439,8 +450,6 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
       else if (strcmp(what, "a string") == 0 && !tl_help_no_number(s, v))
          tl_help(s->diags, "write a word in quotes; `tilec doc %s` says which", call->row->name);
-      else if (v->kind == TL_SV_STR && tl_dtype_constant(s, tl_text_cstr(s, v->s), &dtype))
-         tl_help(s->diags, "write it without quotes: tl.%s", tl_text_cstr(s, v->s));
    }
    return false;
 }

@@ -225,6 +225,9 @@ raw_error(Lines *l, TlRaw r)
       TlLexError *e = LEX_ERROR(l, E0120, range, len, text);
       if (strchr("fFlLuUhH", text[len - 1]) && len > 1 && text[1] != 'x')
          e->help = "numbers have no suffix; their type is chosen with .to(tl.float32)";
+      else if (isdigit((unsigned char)text[0]) && isalpha((unsigned char)text[len - 1]) &&
+               text[0] != '0')
+         e->help = "a product is written with '*', as in 2 * x; a name does not begin with a digit";
       return e;
    }
    case TL_DIAG_E0121:

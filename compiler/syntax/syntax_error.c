@@ -268,7 +268,7 @@ turned_comparison(const Place *p)
       if (t[1].kind == TL_TOK_LT)
          return "write '<='";
       if (t[1].kind == TL_TOK_GT)
-         return "write '>='";
+         return "write '>=' to compare; a function without a name is lambda a: a * 2";
    }
    return NULL;
 }
@@ -293,6 +293,12 @@ operator_slip(const Place *p)
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
       return "arguments are separated by ',', as in range(0, n)";
+   if (found == TL_TOK_DOT && p->t[p->first].kind == TL_TOK_FOR)
+      return "write 'for i in range(start, end):'";
+   if (found == TL_TOK_IF && p->expected[TL_TOK_INT] && p->at > p->first)
+      return "a conditional expression has its condition in the middle: a if condition else b";
+   if (found == TL_TOK_LBRACE && before == TL_TOK_RPAREN && !p->expected[TL_TOK_COLON])
+      return "a block is made by ':' and indentation; a function without a name is lambda a: a * 2";
    if (found == TL_TOK_PIPE && p->expected[TL_TOK_INT])
       return "a function without a name is written lambda a: a * 2";
    if (before == TL_TOK_DOT && ends_operand(kind_at(p, 2)) &&
@@ -318,6 +324,8 @@ operator_slip(const Place *p)
    const char *comparison = turned_comparison(p);
    if (comparison)
       return comparison;
+   if (found == TL_TOK_NAME && before == TL_TOK_NAME && is_text(p, p->at - 1, "new"))
+      return "there is no 'new': tiles are made by functions, zeros(shape, dtype), and never freed";
    if (found == TL_TOK_NAME && before == TL_TOK_NAME && kind_at(p, 2) == TL_TOK_FLOORDIV)
       return "'//' divides; comments start with '#'";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
