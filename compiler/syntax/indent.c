@@ -226,8 +226,11 @@ raw_error(Lines *l, TlRaw r)
       if (strchr("fFlLuUhH", text[len - 1]) && len > 1 && text[1] != 'x')
          e->help = "numbers have no suffix; their type is chosen with .to(tl.float32)";
       else if (isdigit((unsigned char)text[0]) && isalpha((unsigned char)text[len - 1]) &&
-               text[0] != '0')
+               text[0] != '0' && !memchr(text, 'x', r.end - r.begin))
          e->help = "a product is written with '*', as in 2 * x; a name does not begin with a digit";
+      else if (isdigit((unsigned char)text[0]) && isdigit((unsigned char)text[len - 1]) &&
+               memchr(text, 'x', r.end - r.begin) && text[0] != '0')
+         e->help = "several sizes are separated by ',', as in 16, 16; a product is 16 * 16";
       return e;
    }
    case TL_DIAG_E0121:
