@@ -1103,7 +1103,10 @@ check_complete(TlSema *s, Spec *p)
          tl_report(s->diags, E0272, q->node.range, q->name);
          if (p->heuristic_failed[i])
             tl_note(s->diags, N0204, p->meta.heuristics.data[0]->range, p->heuristic_failed[i]);
-         tl_help(s->diags, "give it with -D %s=VALUE, in the signature, or as a default", q->name);
+         tl_help(s->diags,
+                 "give it with -D %s=VALUE, in a program as %s=VALUE, in the signature, or as "
+                 "a default",
+                 q->name, q->name);
          ok = false;
       } else {
          if (!untyped.len)

@@ -335,7 +335,14 @@ def library(path=None):
 def __getattr__(name):
     if name == "__version__":  # of the library: the only one there is
         return library().tilec_version().decode()
-    raise AttributeError("module 'tilec' has no attribute '%s'" % name)
+    instead = {"jit": "kernels are written in files, for tilec.load(file), or below @triton.jit in "
+                      "programs for python -m tilec.triton",
+               "kernel": "kernels are written in files, for tilec.load(file)",
+               "run": "tilec.load(file).kernel[grid](..)",
+               "launch": "tilec.load(file).kernel[grid](..)",
+               "build": "tilec.compile(file, kernel, signature)", "open": "tilec.load(file)"}.get(name)
+    raise AttributeError("module 'tilec' has no attribute '%s'%s"
+                         % (name, ": " + instead if instead else ""))
 
 
 def _b(text):
@@ -446,6 +453,8 @@ class Program:
 def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, num_warps=0,
             num_stages=0, source=None, include_dirs=(), emit="ptx", keep=(), **more):
     """Compiles one specialisation.  more: any other scalar field of TilecCompileOptions."""
+    if isinstance(signature, (list, tuple)):
+        signature = ", ".join(signature)
     with _Session() as s:
         bits = sum(1 << _STAGES[k] for k in keep)
         o = _options(file, source, kernel, constexprs, include_dirs, signature=signature or None,
@@ -975,7 +984,18 @@ _grids = {}      # tuple → the two words of a TilecLaunch
 
 def _grid_of(kernel, function, meta):
     """What the grid's function gives."""
-    grid = function(meta)
+    try:
+        grid = function(meta)
+    except KeyError as e:
+        if not e.args or e.args[0] in meta:
+            raise
+        raise KeyError("the grid of kernel '%s' asks for '%s'; there are %s"
+                       % (kernel, e.args[0], ", ".join(meta))) from None
+    except TypeError:
+        if inspect.signature(function).parameters:
+            raise
+        raise TypeError("the grid of kernel '%s' is called with the values of its parameters: "
+                        "lambda meta: .." % kernel) from None
     if grid is None:
         raise TypeError("the function that gives kernel '%s' its grid returned None; it returns a "
                         "tuple of one to three numbers" % kernel)
@@ -1241,8 +1261,12 @@ class Kernel:
     def __getattr__(self, name):
         if name in ("launch", "execute", "start", "invoke"):
             raise AttributeError("a kernel is launched by %s[grid](..)" % self.__dict__["name"])
-        raise AttributeError("kernel '%s' has no attribute '%s'"
-                             % (self.__dict__.get("name", "?"), name))
+        instead = {"ptx": "compile(signature, CONSTEXPR=..).ptx",
+                   "asm": "compile(signature, CONSTEXPR=..).ptx",
+                   "bench": "bind(grid, ..), which gives a function to time",
+                   "warmup": "prepare(..)"}.get(name)
+        raise AttributeError("kernel '%s' has no attribute '%s'%s" % (
+            self.__dict__.get("name", "?"), name, "; it has " + instead if instead else ""))
 
     def __call__(self, *args, **kw):
         if self.info["grid"] is None and "grid" not in self.options:
@@ -1296,8 +1320,10 @@ class Kernel:
 
     def _unknown(self, more):
         for name in more:
+            hint = (": an executor is chosen by tilec.load(file, on=..)" if name == "on" else
+                    meant(name, self.__signature__.parameters))
             raise TypeError("%s() got an unexpected keyword argument '%s'%s"
-                            % (self.name, name, meant(name, self.__signature__.parameters)))
+                            % (self.name, name, hint))
 
     def _fail(self, device, status):
         self._runtime(device).check(status)
