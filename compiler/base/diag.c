@@ -124,12 +124,21 @@ has_error(const TlDiags *d, TlRange r)
    return false;
 }
 
-/* A remark that says no more than an earlier one: of each turn of a loop at compile time. */
+static uint32_t
+line_of(const TlDiags *d, TlRange r)
+{
+   return tl_source_line_col(d->sources, r.file, r.begin).line;
+}
+
+/* An error that says what an earlier one says of its line, or a remark that says what one says of
+ * its place, as in each turn of a loop at compile time. */
 static bool
 is_told(const TlDiags *d, const TlDiag *n)
 {
-   for (const TlDiag *i = d->first; n->severity == TL_SEV_REMARK && i; i = i->next)
-      if (i->code == n->code && is_same(i->range, n->range) && strcmp(i->text, n->text) == 0)
+   bool is_error = n->severity == TL_SEV_ERROR && tl_source(d->sources, n->range.file);
+   for (const TlDiag *i = d->first; (is_error || n->severity == TL_SEV_REMARK) && i; i = i->next)
+      if (i->code == n->code && i->range.file == n->range.file && strcmp(i->text, n->text) == 0 &&
+          (is_error ? line_of(d, i->range) == line_of(d, n->range) : is_same(i->range, n->range)))
          return true;
    return false;
 }
@@ -185,6 +194,7 @@ keep(TlDiags *d, TlDiagCode code, TlRange range, const char *fmt, va_list ap)
    *n = (TlDiag){.code = code, .severity = severity, .range = range, .help = usual_help[code]};
    n->text = format(d->arena, fmt, ap);
    if (is_told(d, n)) {
+      d->num_errors -= severity == TL_SEV_ERROR;
       d->last = NULL;
       return false;
    }

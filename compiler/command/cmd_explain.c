@@ -94,6 +94,9 @@ tl_cmd_explain(TlCommand *c)
       tl_cmd_error("there is no code '%s'; did you mean '%s'? 'tilec explain' lists all codes",
                    wanted, near);
    else
-      tl_cmd_error("there is no code '%s'; 'tilec explain' lists all codes", wanted);
+      tl_cmd_error(
+         "there is no code '%s'; 'tilec explain' lists all codes, 'tilec doc %s' is about "
+         "a name",
+         wanted, wanted);
    return EXIT_USAGE;
 }

@@ -62,6 +62,11 @@ tl_cmd_one_file(const TlCommand *c)
    const char *name = c->cl.command_name;
    bool takes_arg = tl_option_rows[TL_OPT_ARG].commands & c->cl.command;
    size_t at = 0;
+   for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_DEFINE, &at));)
+      if (!strchr(text, '=') && c->cl.operands.len > 1)
+         return tl_cmd_misuse("-D takes NAME=VALUE, one word; found '%s': write -D %s=%s", text,
+                              text, c->cl.operands.data[1]);
+   at = 0;
    for (const char *text; takes_arg && (text = tl_option_next(&c->cl, TL_OPT_ARG, &at));)
       if (!strchr(text, '='))
          return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s' (one word, no blanks around '=')",
@@ -71,6 +76,10 @@ tl_cmd_one_file(const TlCommand *c)
          return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",
                               c->cl.operands.data[i], takes_arg ? "--arg" : "-D",
                               c->cl.operands.data[i]);
+   const char *signature = tl_option(&c->cl, TL_OPT_SIGNATURE);
+   if (c->cl.operands.len > 1 && signature && !strchr(c->cl.operands.data[1], '.'))
+      return tl_cmd_misuse("'%s' is no file; a signature is one word, in quotes: -s \"%s, %s\"",
+                           c->cl.operands.data[1], signature, c->cl.operands.data[1]);
    if (c->cl.operands.len > 1)
       return tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were given, the second is '%s' "
                            "(a kernel is chosen by -k)",

@@ -181,6 +181,16 @@ read_stage(TlCommand *c, TlOptionId id, TilecStage *out)
       c->emit = emit[1] ? TL_EMIT_CUBIN : TL_EMIT_C;
       return true;
    }
+   static const char *const others[][2] = {
+      {"ttir", "ir"},      {"mlir", "ir"},   {"ttgir", "laid"}, {"llir", "llvm"}, {"ll", "llvm"},
+      {"bc", "llvm"},      {"asm", "ptx"},   {"s", "ptx"},      {"obj", "cubin"}, {"o", "cubin"},
+      {"fatbin", "cubin"}, {"bin", "cubin"}, {"host", "c"},     {"cpp", "c"},     {"header", "c"}};
+   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+      if (strcmp(others[i][0], emit) == 0)
+         return tl_cmd_refuse(
+            "unknown stage '%s'; write --emit=%s (there are tokens, ast, ir, laid, "
+            "lowered, llvm%s)",
+            emit, others[i][1], is_build ? ", ptx, cubin and c" : " and ptx");
    return tl_cmd_refuse("unknown stage '%s'; --emit takes tokens, ast, ir, laid, lowered, llvm%s",
                         emit, is_build ? ", ptx, cubin or c" : " or ptx");
 }

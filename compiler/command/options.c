@@ -217,8 +217,14 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
    }
    if (id < 0) {
       const char *name = a + (a[1] == '-' ? 2 : 1), *eq = strchr(name, '=');
+      const char *hint =
+         nearest_option(arena, eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name);
+      bool is_argument = eq && (tl_option_rows[TL_OPT_ARG].commands & cl->command) &&
+                         (eq - name == 1 || strcmp(hint, "see tilec --help") == 0);
       fail(arena, cl, "unknown option", a,
-           nearest_option(arena, eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name));
+           is_argument
+              ? tl_arena_printf(arena, "an argument of the kernel is given by --arg %s", name)
+              : hint);
       return;
    }
    const char *argument = tl_option_rows[id].argument;
@@ -231,6 +237,12 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
          return;
       }
       value = argv[++*i];
+      if (value[0] == '-' && (value[1] == '-' || isalpha((unsigned char)value[1]))) {
+         fail(arena, cl, "a value must follow option", a,
+              tl_arena_printf(arena, "write --%s=%s; found the option '%s'",
+                              tl_option_rows[id].name, argument, value));
+         return;
+      }
    }
    add_use(arena, cl, id, value);
 }

@@ -196,6 +196,40 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    }
    if (number(text, out))
       return true;
+   static const char *const others[][2] = {{"ones", "full, with :1 behind the sizes"},
+                                           {"rand", "randn"},
+                                           {"random", "randn"},
+                                           {"normal", "randn"},
+                                           {"uniform", "randn"},
+                                           {"randint", "arange"},
+                                           {"range", "arange"},
+                                           {"linspace", "arange"},
+                                           {"zero", "zeros"}};
+   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+      const char *rest = tl_skip_prefix(text, others[i][0]);
+      if (rest && *rest == ':')
+         return tl_not_taken(why, tl_arena_printf(arena,
+                                                  "'%s' is not a value; did you mean %s? There are "
+                                                  "zeros:fp32[64], full:fp32[64]:1, "
+                                                  "randn:fp32[64]:seed, arange:i32[64]",
+                                                  text, others[i][1]));
+   }
+   for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+      const char *rest = tl_skip_prefix(text, makers[i]);
+      if (rest && *rest == '[')
+         return tl_not_taken(why, tl_arena_printf(arena,
+                                                  "'%s' names no type of elements; write "
+                                                  "%s:fp32%s",
+                                                  text, makers[i], rest));
+   }
+   for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) { /* fp32:zeros[8] */
+      const char *colon = strchr(text, ':'),
+                 *rest = colon ? tl_skip_prefix(colon + 1, makers[i]) : NULL;
+      if (rest && *rest == '[')
+         return tl_not_taken(why,
+                             tl_arena_printf(arena, "'%s' is not a value; write %s:%.*s%s", text,
+                                             makers[i], (int)(colon - text), text, rest));
+   }
    return tl_not_taken(
       why, tl_arena_printf(
               arena,

@@ -197,7 +197,8 @@ read_source(Run *r)
       o->source ? (o->source_bytes == TILEC_STRLEN ? strlen(o->source) : o->source_bytes) : 0;
    const char *name = o->file ? o->file : "<source>";
    if (!o->source && !o->file)
-      return fail(comp, TILEC_BAD_ARGUMENT, "neither a file nor a source text was given");
+      return fail(comp, TILEC_BAD_ARGUMENT,
+                  "neither a file nor a source text was given: one of the two is needed");
    if (!o->source && !tl_read_file(comp->arena, o->file, &text, &len, &why))
       return fail(comp, TILEC_IO, "cannot read '%s': %s", o->file, why);
    if (len > TL_MAX_SOURCE_BYTES)

@@ -353,7 +353,10 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype)) {
       tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
       tl_blame_sv(s, offset, TL_WANT_INT);
-      if (elem->kind == TL_TYPE_SCALAR)
+      if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
+         tl_help(s->diags, "an offset is whole: .to(tl.int32) or .to(tl.int64); to add to what "
+                           "lies behind the pointer, read it: tl.load(pointer)");
+      else if (elem->kind == TL_TYPE_SCALAR)
          tl_help(s->diags, "convert it: .to(tl.int32) or .to(tl.int64)");
       return NULL;
    }
@@ -611,6 +614,8 @@ undefined_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
 {
    tl_report(s->diags, E0287, range, tl_ast_op_text[op], tl_sv_text(s, a));
    tl_blame_sv(s, a, TL_WANT_INT);
+   if (a->kind == TL_SV_VALUE && tl_type_is_ptr_like(a->value->type))
+      tl_help(s->diags, "it is for numbers; what the pointer points to is tl.load(pointer)");
    return tl_sv_poison();
 }
 

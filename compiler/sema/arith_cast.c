@@ -277,6 +277,25 @@ is_bare_slice(const TlSv *index)
           index->slice[1].kind == TL_SV_NONE && index->slice[2].kind == TL_SV_NONE;
 }
 
+/* tl.max(x, 1)[0] is the values in torch, where the call gives their indices as well. */
+static const char *
+values_alone(const char *call)
+{
+   static const struct {
+      const char *name, *gives;
+   } rows[] = {
+      {"tl.max(", "the maxima alone, and with return_indices=True both in a tuple"},
+      {"tl.min(", "the minima alone, and with return_indices=True both in a tuple"},
+      {"tl.sort(", "the sorted values alone, without their indices"},
+      {"tl.topk(", "the greatest values alone, without their indices"},
+      {"tl.load(", "what lies behind the pointer alone"},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (tl_starts_with(call, rows[i].name) || tl_starts_with(call, rows[i].name + 3))
+         return i + 1 < sizeof rows / sizeof rows[0] ? rows[i].gives : NULL;
+   return NULL;
+}
+
 static void
 report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRange range)
 {
@@ -308,6 +327,8 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
    else if (!tl_type_is_tile(v->type))
       tl_help(s->diags,
               "one value has no items: tl.load(x + i) reads element i behind a pointer x");
+   else if (index->kind == TL_SV_INT && values_alone(text))
+      tl_help(s->diags, "it gives %s: leave the [..] out", values_alone(text));
    else if (index->kind == TL_SV_INT)
       tl_help(s->diags,
               "pick the element of %.60s with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)",

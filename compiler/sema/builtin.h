@@ -59,6 +59,8 @@ TlValue *tl_call_tile(TlSema *s, const TlCall *call, unsigned i);
 TlValue *tl_call_pointer(TlSema *s, const TlCall *call, unsigned i); /* or tile of pointers */
 /* The mask of an access to `to`, NULL when it has none: boolean, and of one element when `to` is.
  * Not yet broadcast. */
+/* Behind an error about argument i: it is the word of an option that has to be named. */
+bool tl_help_argument(TlSema *s, const TlCall *call, unsigned i);
 bool tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out);
 bool tl_call_int(TlSema *s, const TlCall *call, unsigned i, int64_t *out);
 bool tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out);

@@ -124,6 +124,36 @@ tl_call_has(const TlCall *call, unsigned i)
    return call->args[i].kind != TL_SV_NONE;
 }
 
+/* tl.store(p, x, mask, ".wb"): the word of an option that has to be named. */
+static bool
+help_word(TlSema *s, const TlCall *call, const TlSv *v)
+{
+   static const struct {
+      const char *words, *option;
+   } rows[] = {
+      {".ca .cg .cv .wb .cs .wt", "cache_modifier"},
+      {"evict_normal evict_first evict_last", "eviction_policy"},
+      {"zero nan", "padding_option"},
+      {"acquire release acq_rel relaxed", "sem"},
+      {"gpu cta sys", "scope"},
+      {"ieee tf32 tf32x3 bf16x3 bf16x6", "input_precision"},
+      {"rtne rtz", "fp_downcast_rounding"},
+   };
+   const char *word = v->kind == TL_SV_STR ? tl_text_cstr(s, v->s) : "";
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (tl_word_is_listed(rows[i].words, word) && strstr(call->row->signature, rows[i].option)) {
+         tl_help(s->diags, "it is given by name: %s=\"%s\"", rows[i].option, word);
+         return true;
+      }
+   return false;
+}
+
+bool
+tl_help_argument(TlSema *s, const TlCall *call, unsigned i)
+{
+   return help_word(s, call, &call->args[i]);
+}
+
 /* ---- readers ---- */
 TlValue *
 tl_call_value(TlSema *s, const TlCall *call, unsigned i)
@@ -140,11 +170,13 @@ tl_call_value(TlSema *s, const TlCall *call, unsigned i)
       return NULL; /* the same mistake in the argument before */
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a number, pointer or tile", tl_sv_describe(s, v));
-   const char *help = v->kind == TL_SV_TUPLE
+   const char *help = v->kind == TL_SV_TUPLE || v->kind == TL_SV_STR
                          ? tl_slip_help(call->row, TL_SLIP_WRONG, tl_call_param(s, call, i))
                          : NULL;
    if (help)
       tl_help(s->diags, "%s", help);
+   else if (help_word(s, call, v))
+      return NULL;
    else if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
       tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
    else
@@ -241,6 +273,30 @@ tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer)
    return false;
 }
 
+/* A comparison of tiles. */
+static bool
+is_mask(const TlSv *v)
+{
+   const TlType *elem = v->kind == TL_SV_VALUE ? tl_type_elem(v->value->type) : NULL;
+   return elem && elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1;
+}
+
+/* store(x + i, v, m): the call with its argument `last` and the one before it exchanged. */
+static const char *
+exchanged(TlSema *s, const TlCall *call, unsigned last)
+{
+   TlSb text;
+   tl_sb_init(&text, s->arena);
+   tl_sb_printf(&text, "%s(", call->row->name);
+   for (unsigned i = 0; i <= last; i++) {
+      unsigned from = i == last ? last - 1 : i == last - 1 ? last : i;
+      tl_sb_printf(&text, "%s%.60s", i ? ", " : "",
+                   tl_range_text(s, tl_call_arg_range(call, from)));
+   }
+   tl_sb_char(&text, ')');
+   return tl_sb_cstr(&text);
+}
+
 bool
 tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out)
 {
@@ -261,9 +317,15 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
    if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
       tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
       tl_blame(s, m, TL_WANT_BOOL);
+      bool is_after_mask = i > 1 && is_mask(&call->args[i - 1]);
+      bool is_before_mask = i + 1 < call->num_args && is_mask(&call->args[i + 1]);
       bool is_offset = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) &&
                        tl_type_is_tile(m->type) && !tl_type_is_tile(to);
-      if (is_offset)
+      if (is_after_mask)
+         tl_help(s->diags, "the order is pointer, value, mask: tl.%s", exchanged(s, call, i));
+      else if (is_before_mask && !is_offset)
+         tl_help(s->diags, "the mask comes first: tl.%s", exchanged(s, call, i + 1));
+      else if (is_offset)
          tl_help(s->diags,
                  "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
                  "comparison, offsets < n",
@@ -283,6 +345,46 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
    return true;
 }
 
+/* A helper's constexpr parameter that the call gives a number of the run: the call is wrong.
+ * The argument is such a parameter, and E0301 is reported there. */
+static bool
+report_caller(TlSema *s, TlRange range, const char *param, const char *builtin, const char *got)
+{
+   const TlActivation *act = s->impl->act;
+   const char *name = tl_range_text(s, range);
+   const TlNode *fn = act && act->func && act->call_range.file ? act->func->node : NULL;
+   if (!fn || fn->kind != TL_AST_FUNCTION || tl_in_library(s->sources, act->call_range) ||
+       tl_in_library(s->sources, range))
+      return false;
+   const TlNodeList *params = &tl_ast_Function(fn)->params;
+   for (size_t i = 0; i < params->len; i++) {
+      const TlAstParam *p = tl_ast_Param(params->data[i]);
+      if (!p->name || strcmp(p->name, name) != 0 || !tl_is_constexpr_annotation(p->annotation))
+         continue;
+      uint32_t site = s->diags->site;
+      s->diags->site = act->call_range.site;
+      tl_report(s->diags, E0301, act->call_range, param, builtin, got);
+      s->diags->site = site;
+      tl_help(s->diags,
+              "'%s' of '%s' is constexpr, and this call gives it a number of the run: give a "
+              "constant, or a parameter annotated tl.constexpr",
+              name, act->func->name);
+      tl_note(s->diags, N0200, range, "it is needed here");
+      return true;
+   }
+   return false;
+}
+
+/* tl's name of the type that the text names: "fp32", "float32", "half"; or NULL. */
+static const char *
+type_named(const char *text)
+{
+   TlDtype d;
+   const char *own = tl_other_type(text, strlen(text));
+   own = own ? own : text;
+   return tl_dtype_from_text(own, strlen(own), &d) ? tl_dtype_info[d].triton_name : NULL;
+}
+
 static bool
 report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
 {
@@ -297,25 +399,42 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       return false;
    if (tl_sv_is_runtime(v)) {
       bool is_scalar = v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR;
+      if (is_scalar && report_caller(s, range, param, call->row->name, text))
+         return false;
       tl_report(s->diags, E0301, range, param, call->row->name, text);
-      if (help)
+      bool is_pointer = v->kind == TL_SV_VALUE && tl_type_is_ptr_like(v->value->type);
+      if (is_pointer && tl_starts_with(what, "a type"))
+         tl_help(s->diags, "the type of what lies behind it is %.40s.dtype.element_ty",
+                 tl_range_text(s, range));
+      else if (help)
          tl_help(s->diags, "%s", help);
       else if (is_scalar)
          tl_help(s->diags,
                  "%.40s is known in the run only: pass it as a parameter annotated "
                  "tl.constexpr",
                  tl_range_text(s, range));
+      else if (strcmp(what, "a string") == 0 && tl_slip_help(call->row, TL_SLIP_MORE, ""))
+         tl_help(s->diags, "%s", tl_slip_help(call->row, TL_SLIP_MORE, ""));
       else
-         tl_help(s->diags, "'%s' is %s, written out or a tl.constexpr parameter", param, what);
+         tl_help(s->diags,
+                 "'%s' is %s, written out or a tl.constexpr parameter; it is called as %s", param,
+                 what, tl_builtin_signature(s->arena, call->row, call->is_method));
    } else {
       tl_report(s->diags, E0302, range, param, call->row->name, what, text);
-      TlSv dtype;
       bool is_bool = strcmp(what, "True or False") == 0;
-      bool is_type = tl_starts_with(what, "a type");
+      bool is_type = tl_starts_with(what, "a type") || strcmp(what, "a number type") == 0;
       bool is_size = tl_sv_is_number(v) || v->kind == TL_SV_TUPLE;
-      if (help && v->kind != TL_SV_STR && (!is_type || is_size))
+      bool is_pointer_type = v->kind == TL_SV_TYPE && v->type->kind == TL_TYPE_PTR;
+      if (is_pointer_type && is_type)
+         tl_help(s->diags, "that is the type of a pointer; its elements have %.40s.element_ty",
+                 tl_range_text(s, range));
+      else if (help_word(s, call, v))
+         return false;
+      else if (help && v->kind != TL_SV_STR && (!is_type || is_size))
          tl_help(s->diags, "%s", help);
-      else if (is_type && v->kind != TL_SV_STR)
+      else if (is_type && v->kind == TL_SV_STR && type_named(tl_text_cstr(s, v->s)))
+         tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));
+      else if (is_type)
          tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
       else if (v->kind == TL_SV_TUPLE && (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
          tl_help(s->diags, "one axis at a time, the last first: tl.sum(tl.sum(x, 1), 0)");
@@ -331,8 +450,6 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
       else if (strcmp(what, "a string") == 0 && !tl_help_no_number(s, v))
          tl_help(s->diags, "write a word in quotes; `tilec doc %s` says which", call->row->name);
-      else if (v->kind == TL_SV_STR && tl_dtype_constant(s, tl_text_cstr(s, v->s), &dtype))
-         tl_help(s->diags, "write it without quotes: tl.%s", tl_text_cstr(s, v->s));
    }
    return false;
 }
@@ -418,6 +535,16 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
    if (!tl_call_has(call, i))
       return true;
    TlText text = {0};
+   const TlSv *v = &call->args[i];
+   if (tl_sv_is_number(v)) {
+      const char *param = tl_call_param(s, call, i);
+      const char *help = tl_slip_help(call->row, TL_SLIP_WRONG, param);
+      tl_report(s->diags, E0307, tl_call_arg_range(call, i), param, call->row->name, words,
+                tl_sv_constant_text(s, v));
+      if (help)
+         tl_help(s->diags, "%s", help);
+      return false;
+   }
    if (!tl_call_str(s, call, i, &text))
       return false;
    if (text.len == 0)
@@ -460,6 +587,8 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
             items[i].kind == TL_SV_TYPE ? tl_slip_help(call->row, TL_SLIP_WRONG, what) : NULL;
          if (help)
             tl_help(s->diags, "%s", help);
+         else
+            (void)help_word(s, call, &items[i]);
       }
       return false;
    }

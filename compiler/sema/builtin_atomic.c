@@ -117,7 +117,9 @@ tl_builtin_atomic(TlSema *s, const TlCall *call)
                 tl_dtype_info[t].text);
       tl_blame(s, a.ptr, TL_WANT_INT);
       if (bits < 32)
-         tl_help(s->diags, "32-bit and 64-bit types are supported; fp16 and bf16 for add only");
+         tl_help(s->diags,
+                 "32-bit and 64-bit types are supported, fp16 and bf16 for add only: use a "
+                 "buffer of fp32 or int32");
       return tl_sv_poison();
    }
    const TlType *want = a.ptr->type;
@@ -142,7 +144,7 @@ tl_builtin_atomic_cas(TlSema *s, const TlCall *call)
    TlDtype t = tl_type_elem(a.ptr->type)->elem->dtype;
    if (tl_dtype_info[t].bits < 16) {
       tl_report(s->diags, E0338, tl_call_arg_range(call, 0), "cas", tl_dtype_info[t].text);
-      tl_help(s->diags, "16-bit, 32-bit and 64-bit types are supported");
+      tl_help(s->diags, "16-bit, 32-bit and 64-bit types are supported: use a buffer of int32");
       return tl_sv_poison();
    }
    TlValue *compare = pointee_arg(s, call, 1, a.ptr->type);

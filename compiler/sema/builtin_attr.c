@@ -438,5 +438,12 @@ tl_builtin_get_int_dtype(TlSema *s, const TlCall *call)
 TlSv
 tl_builtin_not_called(TlSema *s, const TlCall *call)
 {
-   return tl_sv_refuse(s, E0337, call->range, call->row->name, " as a function: it names a type");
+   const char *name = call->row->name;
+   tl_report(s->diags, E0337, call->range, name, " as a function: it names a type");
+   if (strcmp(name, "tensor") == 0)
+      tl_help(s->diags, "tiles are made by tl.full(shape, value, dtype), tl.zeros(shape, dtype), "
+                        "tl.arange(0, n) and loads");
+   else
+      tl_help(s->diags, "a type is named, not made: tl.float32; x.dtype is that of a value");
+   return tl_sv_poison();
 }

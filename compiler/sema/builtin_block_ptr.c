@@ -203,7 +203,19 @@ checked_dims(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, unsigne
    *checked = 0;
    if (!tl_call_has(call, arg))
       return true;
+   bool is_bool = call->args[arg].kind == TL_SV_BOOL;
+   if (is_bool && !call->args[arg].b)
+      return true; /* False checks none */
    tl_sv_items(&call->args[arg], &items, &num);
+   if (is_bool || call->args[arg].kind == TL_SV_STR) {
+      tl_report(s->diags, E0302, range, "boundary_check", call->row->name, "a tuple of dimensions",
+                tl_sv_text(s, &call->args[arg]));
+      tl_help(s->diags, "name the dimensions to check: boundary_check=%s",
+              rank == 1   ? "(0,)"
+              : rank == 2 ? "(0, 1)"
+                          : "(0, 1, 2)");
+      return false;
+   }
    if (!tl_call_ints(s, call, "boundary_check", items, num, TL_MAX_RANK, dims, range))
       return false;
    for (unsigned i = 0; i < num; i++) {
@@ -234,6 +246,12 @@ padding_value(TlSema *s, const TlCall *call, const TlType *tile, TlValue **other
    *other = NULL;
    if (!tl_call_has(call, 4))
       return true;
+   if (tl_sv_is_number(&call->args[4])) {
+      tl_report(s->diags, E0307, tl_call_arg_range(call, 4), "padding_option", call->row->name,
+                "zero nan", tl_sv_constant_text(s, &call->args[4]));
+      tl_help(s->diags, "write padding_option=\"zero\", or leave it out");
+      return false;
+   }
    if (!tl_call_str(s, call, 4, &text))
       return false;
    bool is_float = tl_dtype_is_float(tile->elem->dtype);

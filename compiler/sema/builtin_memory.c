@@ -1,6 +1,7 @@
 /* Loads and stores through pointers.  Block pointers are in builtin_block_ptr.c; both end in the
  * same load and store operations. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -28,7 +29,8 @@ refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
       if (!empty) {
          tl_report(s->diags, E0319, tl_call_arg_range(call, i), tl_call_param(s, call, i),
                    tl_sv_text(s, &call->args[0]));
-         tl_help(s->diags, "use 'mask', or make the pointer with tl.make_block_ptr");
+         if (!tl_help_argument(s, call, i) || call->args[i].s.data[0] == 'z')
+            tl_help(s->diags, "use 'mask' and 'other', or make the pointer with tl.make_block_ptr");
          return false;
       }
    }
@@ -163,7 +165,14 @@ tl_builtin_store(TlSema *s, const TlCall *call)
       tl_warn_wraps(s, call, STORE_VALUE, elem->elem->dtype);
    if (is_bool) /* any value to a boolean is 0 or 1 */
       v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
+   bool has_value = v != NULL;
    v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;
+   if (!v && has_value && elem->elem->kind == TL_TYPE_PTR &&
+       elem->elem->elem->kind == TL_TYPE_SCALAR)
+      tl_help(s->diags,
+              "'%.40s' has the type **%s, of pointers to pointers: one to numbers is '*%s'",
+              tl_range_text(s, tl_call_arg_range(call, STORE_PTR)),
+              tl_type_cstr(s->arena, elem->elem->elem), tl_type_cstr(s->arena, elem->elem->elem));
    if (!v)
       return tl_sv_poison();
    const TlType *want = ptr->type;

@@ -130,12 +130,27 @@ is_combine(TlSema *s, const TlCall *call, unsigned arg)
    const TlSv *fn = &call->args[arg];
    if (fn->kind == TL_SV_POISON)
       return false;
+   bool is_exchanged = call->args[1].kind == TL_SV_BUILTIN || call->args[1].kind == TL_SV_FUNC;
+   if (fn->kind == TL_SV_BUILTIN && strstr(fn->builtin.row->signature, "axis")) {
+      tl_report(s->diags, E0313, tl_call_arg_range(call, arg), call->row->name,
+                "a function of two elements", tl_sv_text(s, fn));
+      tl_help(
+         s->diags,
+         "tl.%s takes a whole tile: call it alone, tl.%s(x, axis), or pass a jit function that "
+         "combines two elements, 'def add(a, b): return a + b'",
+         fn->builtin.row->name, fn->builtin.row->name);
+      return false;
+   }
    if (!tl_is_plain(fn) && !tl_sv_is_runtime(fn))
       return true;
    tl_report(s->diags, E0313, tl_call_arg_range(call, arg), call->row->name,
              "a function of two elements", tl_sv_text(s, fn));
-   tl_help(s->diags, "write 'def add(a, b): return a + b' under @triton.jit and pass add; sums are "
-                     "tl.sum, maxima tl.max");
+   if (is_exchanged)
+      tl_help(s->diags, "the axis comes before the function: tl.%s(x, axis, f)", call->row->name);
+   else
+      tl_help(s->diags,
+              "write 'def add(a, b): return a + b' under @triton.jit and pass add; sums are "
+              "tl.sum, maxima tl.max");
    return false;
 }
 

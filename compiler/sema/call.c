@@ -95,6 +95,21 @@ typedef struct Binder {
    bool *kw_used;
 } Binder;
 
+/* tl.randint(0, 10, (64,)): a number that a function of the library has to know, and got none. */
+static bool
+is_no_number(TlSema *s, const Binder *b, const TlAstParam *p, const TlSv *v, TlRange range)
+{
+   bool takes_int = b->fn->source && b->fn->source->is_stdlib && p->default_value &&
+                    p->default_value->kind == TL_AST_INT &&
+                    tl_is_constexpr_annotation(p->annotation);
+   if (!takes_int || (v->kind != TL_SV_TUPLE && v->kind != TL_SV_STR && v->kind != TL_SV_TYPE))
+      return false;
+   tl_report(s->diags, E0302, range, p->name, b->fn->name, "an integer", tl_sv_describe(s, v));
+   tl_help(s->diags, "it is called as %s(%s); `tilec doc %s` has an example", b->fn->name,
+           tl_parameter_names(s, b->params), b->fn->name);
+   return true;
+}
+
 static void
 bind_one(TlSema *s, const Binder *b, const TlAstParam *p, TlSv v)
 {
@@ -198,8 +213,12 @@ bind_params(TlSema *s, Binder *b)
          bind_one(s, b, p, d);
       } else if (p->kind == TL_AST_OP_PLAIN) {
          if (!kw_only && next < b->args->num_pos) {
+            if (is_no_number(s, b, p, &b->args->pos[next], b->args->pos_range[next]))
+               return false;
             bind_one(s, b, p, b->args->pos[next++]);
          } else if (find_keyword(b, p->name, &at)) {
+            if (is_no_number(s, b, p, &b->args->kw[at], b->args->kw_range[at]))
+               return false;
             b->kw_used[at] = true;
             bind_one(s, b, p, b->args->kw[at]);
          } else if (p->default_value) {

@@ -809,6 +809,8 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
    }
    *ok = false;
    tl_report(s->diags, E0214, range, "<", tl_sv_describe(s, a), tl_sv_describe(s, b));
+   if (a->kind == TL_SV_BUILTIN || a->kind == TL_SV_FUNC) /* zeros<64>() */
+      (void)tl_help_no_number(s, a);
    if (tl_is_plain(a) && tl_is_plain(b) && a->kind != TL_SV_SET)
       tl_raise_as(s, "TypeError");
    return 0;

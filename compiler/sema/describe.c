@@ -334,6 +334,13 @@ tl_help_no_number(TlSema *s, const TlSv *v)
    case TL_SV_DICT:
       tl_help(s->diags, "one value is wanted: of a dict d take d[\"key\"]");
       return true;
+   case TL_SV_SET:
+      tl_help(s->diags, "{..} is a set, and no tile: tl.zeros(shape, dtype) and tl.full(shape, "
+                        "value, dtype) make one");
+      return true;
+   case TL_SV_MODULE:
+      tl_help(s->diags, "a module is no value: name what is in it, %s.name", v->module->name);
+      return true;
    case TL_SV_BLOCKPTR:
       if (v->block_ptr->is_descriptor)
          tl_help(s->diags, "a descriptor is no value: its block is read by desc.load([i, j])");
@@ -344,6 +351,77 @@ tl_help_no_number(TlSema *s, const TlSv *v)
    default:
       return false;
    }
+}
+
+/* Behind an error about self[..]. */
+void
+tl_help_no_items(TlSema *s, const TlSv *self, TlRange range)
+{
+   const char *text = tl_range_text(s, range), *open = strchr(text, '[');
+   size_t len = strlen(text);
+   if (self->kind == TL_SV_BUILTIN && open && len < 80 && text[len - 1] == ']') {
+      TlSb form;
+      tl_sb_init(&form, s->arena);
+      tl_sb_mem(&form, text, (size_t)(open - text));
+      tl_sb_char(&form, '(');
+      for (const char *p = open + 1; p < text + len - 1; p++)
+         if (*p == ':')
+            tl_sb_str(&form, ", ");
+         else
+            tl_sb_char(&form, *p);
+      tl_help(s->diags, "a function is called with parentheses: %s)", tl_sb_cstr(&form));
+   } else
+      (void)tl_help_no_number(s, self);
+}
+
+bool
+tl_refuse_range(TlSema *s, TlRange range)
+{
+   const char *text = tl_range_text(s, range);
+   const TlSource *file = tl_source(s->sources, range.file);
+   const char *begin = file ? file->text + range.begin : text, *line = begin;
+   while (file && line > file->text && line[-1] != '\n')
+      line--;
+   line += strspn(line, " \t");
+   const char *loop = strstr(line, " for ");
+   tl_report(s->diags, E0223, range);
+   if (loop && loop < begin)
+      tl_help(s->diags, "a comprehension is worked out at compile time: write a 'for' loop, or "
+                        "take a tile of the values at once, as in tl.sum(tl.load(x + tl.arange(0, "
+                        "n)))");
+   else if (tl_starts_with(text, "reversed") || strstr(text, "-1]"))
+      tl_help(s->diags, "to count down the step is -1: range(n - 1, -1, -1)");
+   else if (strchr(text, '['))
+      tl_help(s->diags,
+              "a range of the run has no parts; write its bounds: range(start, end, step)");
+   else if (tl_starts_with(text, "list") || tl_starts_with(text, "sorted") ||
+            tl_starts_with(text, "tuple"))
+      tl_help(s->diags, "a loop runs over the range itself: for i in range(start, end)");
+   else if (tl_starts_with(text, "zip") || tl_starts_with(text, "enumerate"))
+      tl_help(s->diags,
+              "one range counts, 'for i in range(n)', and what else is needed is computed "
+              "from i; tl.static_range(..) of constants is known");
+   return false;
+}
+
+/* x.shape = ..: self is what has no such field to assign to.  A variable that was to change so is
+ * not looked at any more. */
+void
+tl_report_field(TlSema *s, TlFrame *f, const TlSv *self, const TlNode *target)
+{
+   const TlAstAttribute *t = tl_ast_Attribute(target);
+   const char *of = tl_range_text(s, t->value->range);
+   tl_report(s->diags, E0231, target->range, tl_sv_describe(s, self));
+   if (self->kind != TL_SV_VALUE)
+      return;
+   if (tl_type_is_ptr_like(self->value->type))
+      tl_help(s->diags, "a pointer has no sizes to set: those of its array are parameters");
+   else if (strcmp(t->name, "shape") == 0)
+      tl_help(s->diags, "a tile keeps its shape; write %.40s = tl.reshape(%.40s, shape)", of, of);
+   else if (strcmp(t->name, "dtype") == 0)
+      tl_help(s->diags, "a value keeps its type; write %.40s = %.40s.to(dtype)", of, of);
+   if (t->value->kind == TL_AST_NAME && !tl_is_host(f))
+      tl_frame_set(s, f, tl_ast_Name(t->value)->id, tl_sv_poison(), target->range);
 }
 
 const char *

@@ -195,7 +195,7 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    const TlSv *none = a->kind == TL_SV_NONE ? a : b->kind == TL_SV_NONE ? b : NULL;
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
-   if (op == TL_AST_OP_MOD && a->kind == TL_SV_STR)
+   if ((op == TL_AST_OP_MOD || op == TL_AST_OP_ADD) && a->kind == TL_SV_STR)
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
@@ -504,6 +504,10 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
       tl_help(s->diags, "%s", other);
       return;
    }
+   if (self->kind == TL_SV_FLOAT && strstr(tl_range_text(s, s->diags->last->range), "..")) {
+      tl_help(s->diags, "'..' makes no range: write range(0, n)");
+      return;
+   }
    TlSv type;
    if (self->kind == TL_SV_VALUE && tl_dtype_constant(s, name, &type)) { /* v.float32() */
       tl_help(s->diags, "types convert by x.to(tl.%s)", name);
@@ -759,7 +763,7 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
       return index_of(s, &whole, len, range, &at) ? items[at] : tl_sv_poison();
    if (self->kind != TL_SV_POISON && self->kind != TL_SV_RANGE) {
       tl_report(s->diags, E0222, range, tl_sv_describe(s, self));
-      tl_help_no_number(s, self);
+      tl_help_no_items(s, self, range);
    }
    if (tl_is_plain(self))
       tl_raise_as(s, "TypeError");
@@ -904,7 +908,7 @@ static bool
 iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t *len)
 {
    if (r->start.kind != TL_SV_INT || r->stop.kind != TL_SV_INT || r->step.kind != TL_SV_INT)
-      return tl_refuse(s->diags, E0223, range);
+      return tl_refuse_range(s, range);
    int64_t step = r->step.i;
    size_t n = 0, cap = 0;
    *items = NULL;
@@ -1456,7 +1460,7 @@ tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value)
       }
       tl_class_lose(s, &p->self, tl_ast_Attribute(p->node)->name, p->node->range);
       if (p->self.kind != TL_SV_POISON)
-         tl_report(s->diags, E0231, p->node->range, tl_sv_describe(s, &p->self));
+         tl_report_field(s, f, &p->self, p->node);
       return false;
    }
    return tl_assign(s, f, p->node, value);

@@ -558,8 +558,7 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
    tl_const_hints(s, k, hints);
    unsigned worlds = num_worlds(&c);
-   tl_check_launches(s, k);
-   if (has_bad_annotation(s, k))
+   if (!tl_check_launches(s, k) || has_bad_annotation(s, k))
       return out; /* what comes of it is no news */
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;

@@ -36,8 +36,8 @@ typedef TL_VEC(const TlAstCall *) TlCalls;
 const TlCalls *tl_launches_of(TlSema *s, const char *kernel);
 const TlCalls *tl_plain_calls_of(TlSema *s, const char *kernel);
 /* Reports launches of the kernel in its file that give what it does not take, or not all it needs,
- * and decorators with such options. */
-void tl_check_launches(TlSema *s, const TlKernelInfo *k);
+ * and decorators with such options.  False: nothing that the kernel says has a meaning then. */
+bool tl_check_launches(TlSema *s, const TlKernelInfo *k);
 
 /* By a decorator of another package: what is launched or called then is not the kernel. */
 bool tl_is_wrapped(const TlSvFunc *fn);

@@ -356,6 +356,8 @@ void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
 void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
+void tl_report_field(TlSema *s, TlFrame *f, const TlSv *self, const TlNode *target);
+bool tl_refuse_range(TlSema *s, TlRange range);                         /* E0223, false */
 TlSv tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range); /* reports unknown names */
 bool tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out);
 TlVars tl_vars_copy(TlSema *s, const TlVars *vars);

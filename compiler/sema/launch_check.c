@@ -1,6 +1,7 @@
 /* What stands around a kernel of a file and does not fit it: launches, configurations, decorators
  * by a wrong name, a file without any kernel. */
 #include "sema/generic.h"
+#include "sema/builtin.h"
 #include "sema/impl.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@
 typedef struct Around {
    TlSema *s;
    const TlKernelInfo *kernel;
-   bool is_told; /* what is wrong with a configuration */
+   bool is_told;   /* what is wrong with a configuration */
+   bool is_spoilt; /* and the kernel cannot be looked at with its values */
 } Around;
 
 /* ---- what launches get wrong ---- */
@@ -254,6 +256,12 @@ check_config(Around *a, const TlNode *call)
          tl_help(a->s->diags, "did you mean '%s'?", near.best);
       else if (param_named(a->kernel, name) >= 0)
          tl_help(a->s->diags, "values of parameters are a dict: triton.Config({\"%s\": ..})", name);
+      else if (tl_ast_Keyword(args->data[i])->value->kind == TL_AST_DICT)
+         tl_help(a->s->diags, "the values of parameters come first, without a name: "
+                              "triton.Config({\"BLOCK\": 64}, num_warps=4)");
+      else
+         tl_help(a->s->diags, "it takes a dict of parameters' values, num_warps, num_stages, "
+                              "num_ctas, maxnreg and pre_hook");
       a->is_told = true; /* the others are mistaken in the same way */
       return;
    }
@@ -321,6 +329,32 @@ check_config_list(Around *a, const TlSvFunc *fn, const TlNode *list)
    }
 }
 
+/* triton.Config({"BLOCK": [64, 128]}) */
+static void
+check_config_value(Around *a, const TlNode *kwargs, const TlSv *key, const TlSv *v)
+{
+   const char *name = key->kind == TL_SV_STR ? tl_text_cstr(a->s, key->s) : "";
+   const TlSv *items = v->kind == TL_SV_TUPLE ? v->tuple->items : NULL;
+   const char *found =
+      items && v->tuple->is_list && v->tuple->len > 1 && tl_sv_is_number(items) ? "a list" : NULL;
+   if (v->kind == TL_SV_STR && strspn(tl_text_cstr(a->s, v->s), "0123456789") == v->s.len)
+      found = v->s.len ? "a text" : NULL;
+   if (!found)
+      return;
+   tl_report(a->s->diags, E0302, kwargs->range, name, "Config", "one value",
+             tl_sv_describe(a->s, v));
+   if (items)
+      tl_help(a->s->diags,
+              "write one triton.Config for each: triton.Config({\"%s\": %s}), "
+              "triton.Config({\"%s\": %s})",
+              name, tl_sv_constant_text(a->s, &items[0]), name,
+              tl_sv_constant_text(a->s, &items[1]));
+   else
+      tl_help(a->s->diags, "a number is written without quotes: {\"%s\": %s}", name,
+              tl_text_cstr(a->s, v->s));
+   a->is_told = a->is_spoilt = true;
+}
+
 /* triton.Config(64), triton.Config({"BLOCK": 64}, "4") */
 static void
 check_config_values(Around *a, const TlSvFunc *fn, const TlNode *call)
@@ -339,6 +373,8 @@ check_config_values(Around *a, const TlSvFunc *fn, const TlNode *call)
       tl_help(a->s->diags, "give the values of parameters by name: triton.Config({\"BLOCK\": 64})");
       a->is_told = true;
    }
+   for (size_t i = 0; v.kind == TL_SV_DICT && i < v.fields->len && !a->is_told; i++)
+      check_config_value(a, kwargs, &v.fields->keys[i], &v.fields->values[i]);
    for (int i = 0; i < 3 && !a->is_told; i++) {
       const TlNode *n = tl_decorator_argument(call, numbers[i], i + 1);
       v = given_value(a, fn, n);
@@ -374,8 +410,16 @@ check_keys(Around *a, const TlNode *key)
 
 /* prune_configs_by={"early_prune": f}: Triton passes over a key that it does not know. */
 static void
-check_pruning(Around *a, const TlNode *by)
+check_pruning(Around *a, const TlSvFunc *fn, const TlNode *by)
 {
+   TlSv v = given_value(a, fn, by);
+   if (by && v.kind != TL_SV_NONE && v.kind != TL_SV_DICT) {
+      const char *text = tl_node_text(a->s, by);
+      refuse_option(a, by, "prune_configs_by", "a dict", &v,
+                    v.kind == TL_SV_FUNC
+                       ? tl_arena_printf(a->s->arena, "{\"early_config_prune\": %.40s}", text)
+                       : "{\"early_config_prune\": f}, with f(configs, named_args, **kwargs)");
+   }
    static const char *const names[] = {"early_config_prune", "perf_model", "top_k"};
    const TlNodeList *keys = by && by->kind == TL_AST_DICT ? &tl_ast_Dict(by)->keys : NULL;
    for (size_t i = 0; keys && i < keys->len && !a->is_told; i++) {
@@ -471,7 +515,7 @@ check_autotune(Around *a, const TlSvFunc *fn)
       find_configs(&c, (TlNode *)(uintptr_t)n);
       if (key)
          check_keys(a, key);
-      check_pruning(a, tl_decorator_argument(n, "prune_configs_by", -1));
+      check_pruning(a, fn, tl_decorator_argument(n, "prune_configs_by", -1));
       check_arrays(a, tl_decorator_argument(n, "reset_to_zero", -1));
       check_arrays(a, tl_decorator_argument(n, "restore_value", -1));
       const char *missing = !configs ? "configs" : !key ? "key" : NULL;
@@ -510,7 +554,9 @@ check_heuristics(Around *a, const TlSvFunc *fn)
             : NULL;
       if (!values || values->kind != TL_AST_DICT)
          continue;
-      const TlNodeList *given = &tl_ast_Dict(values)->values;
+      const TlNodeList *given = &tl_ast_Dict(values)->values, *names = &tl_ast_Dict(values)->keys;
+      for (size_t k = 0; k < names->len && !a->is_told; k++)
+         a->is_told = check_param_name(a, names->data[k]);
       for (size_t k = 0; k < given->len; k++) {
          const TlNode *v = given->data[k];
          check_arguments_read(a, v);
@@ -773,16 +819,14 @@ tl_check_around(TlSema *s, bool has_kernels)
    tl_report_no_kernel(s);
 }
 
-void
+bool
 tl_check_launches(TlSema *s, const TlKernelInfo *k)
 {
    const TlSvFunc *fn = tl_function_of(s, k->name);
    const TlCalls *calls = tl_launches_of(s, k->name);
    TlMeta meta = {0};
-   if (!fn || fn->source != s->impl->main)
-      return;
-   if (tl_is_wrapped(fn))
-      return;
+   if (!fn || fn->source != s->impl->main || tl_is_wrapped(fn))
+      return true;
    tl_read_decorators(s, fn, &meta);
    Around around = {.s = s, .kernel = k};
    check_autotune(&around, fn);
@@ -800,4 +844,5 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
       report_plain_calls(s, k);
    for (size_t i = 0; calls && i < calls->len; i++)
       check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
+   return !around.is_spoilt;
 }

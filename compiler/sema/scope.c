@@ -511,6 +511,19 @@ is_compared_argument(TlSema *s, TlRange range, const char *name)
    return false;
 }
 
+/* w == x, a line of its own. */
+static bool
+is_compared_statement(TlSema *s, TlRange range)
+{
+   const TlSource *file = tl_source(s->sources, range.file);
+   const char *begin = file->text + range.begin, *line = begin, *after = file->text + range.end;
+   while (line > file->text && line[-1] != '\n')
+      line--;
+   after += strspn(after, " ");
+   return line + strspn(line, " \t") == begin &&
+          (strncmp(after, "==", 2) == 0 || strncmp(after, "<-", 2) == 0);
+}
+
 /* #define NAME .. */
 static bool
 is_defined_in_comment(TlSema *s, TlRange range, const char *name)
@@ -570,6 +583,8 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_help(s->diags, "did you mean '%s'?", near);
    else if (strcmp(name, "tl") == 0)
       tl_help(s->diags, "add 'import triton.language as tl'");
+   else if (is_compared_statement(s, range))
+      tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", name);
    else if (is_compared_argument(s, range, name))
       tl_help(s->diags, "'==' compares; an argument is given by its name with one '=': %s=..",
               name);

@@ -308,6 +308,7 @@ bool tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsig
 TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name);
 /* The way out where a number or tile was wanted and v is neither; false: nothing is known. */
 bool tl_help_no_number(TlSema *s, const TlSv *v);
+void tl_help_no_items(TlSema *s, const TlSv *self, TlRange range);
 /* name(a, b): the builtin with the parameters that have no default */
 const char *tl_call_form(TlSema *s, const TlBuiltin *row);
 const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */

@@ -517,6 +517,9 @@ tl_choose_kernel(TlSema *s, const char *name)
    } else {
       tl_report(s->diags, E0263, file_start(s), found ? found : s->impl->num_kernels);
       help_kernels(s);
+      if (s->diags->last && s->diags->last->help)
+         tl_help(s->diags, "%s; choose with -k NAME, in a program by kernel = \"NAME\"",
+                 s->diags->last->help);
    }
    return NULL;
 }
@@ -1100,7 +1103,10 @@ check_complete(TlSema *s, Spec *p)
          tl_report(s->diags, E0272, q->node.range, q->name);
          if (p->heuristic_failed[i])
             tl_note(s->diags, N0204, p->meta.heuristics.data[0]->range, p->heuristic_failed[i]);
-         tl_help(s->diags, "give it with -D %s=VALUE, in the signature, or as a default", q->name);
+         tl_help(s->diags,
+                 "give it with -D %s=VALUE, in a program as %s=VALUE, in the signature, or as "
+                 "a default",
+                 q->name, q->name);
          ok = false;
       } else {
          if (!untyped.len)

@@ -11,6 +11,7 @@
 #include "parser.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 /* What a keyword can do at the start of a line. */
@@ -127,6 +128,36 @@ quotes_of(const char *p)
    return *p == '"' ? "\"" : "'";
 }
 
+/* println!(..), vec![0.0; 64]: what to write for the macro whose '!' lies at `at`, or NULL. */
+static const char *
+for_macro(Lines *l, uint32_t at)
+{
+   static const struct {
+      const char *name, *instead;
+   } rows[] = {
+      {"println", "device_print(\"x\", x)"},
+      {"print", "device_print(\"x\", x)"},
+      {"dbg", "device_print(\"x\", x)"},
+      {"assert", "device_assert(condition, \"text\")"},
+      {"assert_eq", "device_assert(a == b, \"text\")"},
+      {"panic", "device_assert(condition, \"text\")"},
+      {"vec", "zeros((64,), fp32), or full((64,), value, dtype)"},
+   };
+   const char *text = l->scan.text, *end = text + at, *from = end;
+   while (from > text && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+      from--;
+   size_t len = (size_t)(end - from);
+   if (!len || len > 40 || (end[1] != '(' && end[1] != '['))
+      return NULL;
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strlen(rows[i].name) == len && memcmp(rows[i].name, from, len) == 0)
+         return tl_arena_printf(l->cx->arena, "there are no macros; write %s", rows[i].instead);
+   return tl_arena_printf(l->cx->arena,
+                          "there are no macros; a function is called without '!': "
+                          "%.*s(..)",
+                          (int)len, from);
+}
+
 static TlLexError *
 bad_character(Lines *l, TlRaw r)
 {
@@ -156,6 +187,9 @@ bad_character(Lines *l, TlRaw r)
    for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++)
       if (cp == (unsigned char)slips[i].c)
          e->help = slips[i].help;
+   const char *macro = cp == '!' ? for_macro(l, r.begin) : NULL;
+   if (macro)
+      e->help = macro;
    if (cp == 0x201C || cp == 0x201D || cp == 0x2018 || cp == 0x2019)
       e->help = "use the plain quotes ' and \"";
    if (cp == 0xA0 || cp == 0x3000 || cp == 0x200B)
@@ -191,6 +225,12 @@ raw_error(Lines *l, TlRaw r)
       TlLexError *e = LEX_ERROR(l, E0120, range, len, text);
       if (strchr("fFlLuUhH", text[len - 1]) && len > 1 && text[1] != 'x')
          e->help = "numbers have no suffix; their type is chosen with .to(tl.float32)";
+      else if (isdigit((unsigned char)text[0]) && isalpha((unsigned char)text[len - 1]) &&
+               text[0] != '0' && !memchr(text, 'x', r.end - r.begin))
+         e->help = "a product is written with '*', as in 2 * x; a name does not begin with a digit";
+      else if (isdigit((unsigned char)text[0]) && isdigit((unsigned char)text[len - 1]) &&
+               memchr(text, 'x', r.end - r.begin) && text[0] != '0')
+         e->help = "several sizes are separated by ',', as in 16, 16; a product is 16 * 16";
       return e;
    }
    case TL_DIAG_E0121:

@@ -30,7 +30,9 @@ static const struct {
    {"goto", "there is no 'goto': loops are 'for' and 'while', and 'if' skips what follows it"},
    {"struct", "there are no structures: give the parts names of their own, or write a tuple"},
    {"extern", "kernels need no linkage; write '@kernel' and 'def' alone"},
-   {"static", "names need no storage class: leave it out"},
+   {"static",
+    "names need no storage class, and none outlives a run of the kernel: leave it out; what "
+    "is to last is kept behind a pointer"},
    {"inline", "functions are inlined as they are: leave it out"},
    {"__device__", "functions are defined with 'def', and kernels call them"},
    {"template", "a size or type is a parameter annotated constexpr"},
@@ -43,6 +45,22 @@ static const struct {
    {"unless", "write 'if not'"},
    {"repeat", "write 'while' or 'for'"},
    {"throw", "nothing is raised on a GPU: write device_assert(condition, \"text\")"},
+   {"loop", "write 'while condition:', or 'for i in range(start, end):'"},
+   {"forever", "write 'while condition:', or 'for i in range(start, end):'"},
+   {"begin", "a block is made by ':' and indentation"},
+   {"mut", "every name can be assigned again: leave the word out"},
+   {"unsafe", "there are no unsafe blocks: leave the word out"},
+   {"impl", "functions are defined with 'def', outside of types"},
+   {"use", "write 'import'"},
+   {"enum", "write constants: NAME: constexpr = 0"},
+   {"union", "the bits as another type are x.to(dtype, bitcast=True)"},
+   {"volatile", "a load takes volatile=True: leave the word out"},
+   {"register", "the compiler decides where values are kept: leave the word out"},
+   {"restrict", "leave the word out"},
+   {"__shared__", "the compiler decides where values are kept: leave the word out"},
+   {"__constant__", "a constant is assigned at the top of the file: leave the word out"},
+   {"kernel", "write '@kernel' in the line above 'def'"},
+   {"call", "a function is called with parentheses"},
    {"typedef", "there are no type aliases: types are written out, as in 'x: fp32'"},
 };
 
@@ -250,7 +268,7 @@ turned_comparison(const Place *p)
       if (t[1].kind == TL_TOK_LT)
          return "write '<='";
       if (t[1].kind == TL_TOK_GT)
-         return "write '>='";
+         return "write '>=' to compare; a function without a name is lambda a: a * 2";
    }
    return NULL;
 }
@@ -275,6 +293,28 @@ operator_slip(const Place *p)
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
       return "arguments are separated by ',', as in range(0, n)";
+   if (found == TL_TOK_DOT && p->t[p->first].kind == TL_TOK_FOR)
+      return "write 'for i in range(start, end):'";
+   if (found == TL_TOK_IF && p->expected[TL_TOK_INT] && p->at > p->first)
+      return "a conditional expression has its condition in the middle: a if condition else b";
+   if (found == TL_TOK_LBRACE && before == TL_TOK_RPAREN && !p->expected[TL_TOK_COLON])
+      return "a block is made by ':' and indentation; a function without a name is lambda a: a * 2";
+   if (found == TL_TOK_PIPE && p->expected[TL_TOK_INT])
+      return "a function without a name is written lambda a: a * 2";
+   if (before == TL_TOK_DOT && ends_operand(kind_at(p, 2)) &&
+       (found == TL_TOK_CARET || found == TL_TOK_STAR || found == TL_TOK_SLASH ||
+        found == TL_TOK_POW))
+      return found == TL_TOK_CARET || found == TL_TOK_POW
+                ? "operators work by element without a dot: a square is x * x, other powers are "
+                  "libdevice.pow(x, y)"
+                : "operators work by element without a dot: x * y, x / y";
+   if (found == TL_TOK_AS && ends_operand(before) && p->t[p->first].kind != TL_TOK_WITH)
+      return "to convert write .to(dtype) behind the value: x.to(fp16)";
+   if (found == TL_TOK_AMP && p->open != SIZE_MAX && p->open > p->first &&
+       p->t[p->open - 1].kind == TL_TOK_NAME &&
+       strncmp(p->ps->text + p->t[p->open - 1].begin, "cuda", 4) == 0)
+      return "CUDA's functions for memory, such as cudaMalloc and cudaMemcpy, are the host's: a "
+             "kernel gets pointers as parameters";
    if (found == TL_TOK_AMP && p->expected[TL_TOK_INT])
       return "there is no '&' for addresses: of a pointer x element i lies at x + i";
    if (found == TL_TOK_ARROW)
@@ -284,6 +324,8 @@ operator_slip(const Place *p)
    const char *comparison = turned_comparison(p);
    if (comparison)
       return comparison;
+   if (found == TL_TOK_NAME && before == TL_TOK_NAME && is_text(p, p->at - 1, "new"))
+      return "there is no 'new': tiles are made by functions, zeros(shape, dtype), and never freed";
    if (found == TL_TOK_NAME && before == TL_TOK_NAME && kind_at(p, 2) == TL_TOK_FLOORDIV)
       return "'//' divides; comments start with '#'";
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_SLASH)
@@ -316,8 +358,11 @@ decorator_slip(const Place *p)
    if (first == TL_TOK_AT && found == TL_TOK_ASSIGN && p->open != SIZE_MAX &&
        p->t[p->open].kind == TL_TOK_LBRACKET)
       return "a decorator's options stand in parentheses: @kernel(num_warps=4)";
-   if (p->at == p->first && found == TL_TOK_NAME && p->expected[TL_TOK_DEF] &&
-       !p->expected[TL_TOK_INT])
+   bool is_def = p->at == p->first && found == TL_TOK_NAME && p->expected[TL_TOK_DEF] &&
+                 !p->expected[TL_TOK_INT];
+   if (is_def && is_text(p, p->at, "__launch_bounds__"))
+      return "a block's threads are num_warps of 32 each: @kernel(num_warps=8)";
+   if (is_def)
       return "below a decorator stands its function, which begins with 'def': def name(x):";
    return NULL;
 }
@@ -358,7 +403,8 @@ statement_slip(const Place *p)
    if (found == TL_TOK_WALRUS)
       return p->open == SIZE_MAX ? "':=' needs parentheses; to assign in a statement write '='"
                                  : "put parentheses around the ':=' expression";
-   if (found == TL_TOK_LBRACE && p->expected[TL_TOK_COLON])
+   if (found == TL_TOK_LBRACE && p->expected[TL_TOK_COLON] &&
+       (p->at != p->first + 1 || before != TL_TOK_NAME))
       return "a block is made by ':' and indentation";
    if (p->at == p->first && (found == TL_TOK_ELSE || found == TL_TOK_ELIF ||
                              found == TL_TOK_EXCEPT || found == TL_TOK_FINALLY))
@@ -367,12 +413,21 @@ statement_slip(const Place *p)
       return "write 'for i in range(start, end):'";
    if (found == TL_TOK_SEMICOLON && p->open != SIZE_MAX)
       return "separate with ','";
+
    if (ends_conditional(p))
       return "a conditional expression has both sides: a if condition else b";
+   if (p->t[p->first].kind == TL_TOK_DEF &&
+       (is_text(p, p->at, "__restrict__") || is_text(p, p->at, "__restrict") ||
+        is_text(p, p->at, "restrict")))
+      return "leave the word out: a pointer's type is '*' and the type of its elements";
+   if (p->t[p->first].kind == TL_TOK_DEF &&
+       (is_text(p, p->at, "const") || is_text(p, p->at, "volatile")))
+      return "a pointer that is only read from is declared x: *const fp32; leave other words out";
    const char *decorator = decorator_slip(p);
-   if (decorator)
-      return decorator;
-   return NULL;
+   bool is_inner = found == TL_TOK_ASSIGN && p->open != SIZE_MAX && first != TL_TOK_DEF;
+   return !decorator && is_inner
+             ? "'==' compares; '=' assigns, in a statement of its own, or names an argument"
+             : decorator;
 }
 
 /* What is wrong in the block below comes of the header that was reported. */

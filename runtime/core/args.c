@@ -85,8 +85,9 @@ scalar(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
    if (a->kind != TILEC_ARG_SCALAR || !from || !to)
       return refuse(p, a, NULL, text);
    if (to != 'F')
-      return from == 'F' ? refuse(p, a, "a float is not taken for an integer", text)
-                         : int_to_int(p, a, out, text);
+      return from == 'F'
+                ? refuse(p, a, "a float is not taken for an integer: give a whole number", text)
+                : int_to_int(p, a, out, text);
    if (from != 'F') {
       double v = from == 'U' ? (double)a->as.u : (double)a->as.i;
       return float_from(p->dtype, v, out);
@@ -119,7 +120,8 @@ pointer(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
    if (a->kind == TILEC_ARG_BUFFER && !elem && a->as.buffer)
       elem = a->as.buffer->layout.dtype;
    if (!same_elements(p->dtype, elem))
-      return refuse(p, a, "other elements", text);
+      return refuse(
+         p, a, "other elements: convert the array, or leave the type of the parameter open", text);
    if (a->kind == TILEC_ARG_POINTER) {
       out->u = (uint64_t)(uintptr_t)a->as.ptr;
       return true;

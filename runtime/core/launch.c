@@ -220,8 +220,8 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
    if (asked[0] == TILEC_OWN_GRID) {
       if (!b->v->grid[0])
          return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
-                           "kernel '%s' has no grid of its own: give the launch one, or "
-                           "write grid=(..) in the kernel's decorator",
+                           "kernel '%s' has no grid of its own: give how many programs it has "
+                           "(tilec: --grid=X,Y,Z), or grid=(..) in the kernel's decorator",
                            info->name);
       status = eval_grid(b, rt, b->v->grid, info->grid, g);
    }

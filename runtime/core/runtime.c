@@ -262,7 +262,8 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
       memcpy(&o, options, options->struct_size);
    }
    if ((unsigned)o.executor > TILEC_ON_SIM)
-      return refuse(&o, TILEC_BAD_ARGUMENT, "no such executor");
+      return refuse(&o, TILEC_BAD_ARGUMENT,
+                    "no such executor: there are TILEC_ON_CUDA, TILEC_ON_CPU and TILEC_ON_SIM");
    TilecRuntime *rt = calloc(1, sizeof *rt);
    TlErrorSlot *slots = calloc(TL_RT_ERROR_SLOTS, sizeof *slots);
    if (!rt || !slots) {

@@ -149,6 +149,21 @@ class _Source(C.Structure):
                 ("print_threads", C.c_bool)]
 
 
+def _check_options(options):
+    """Of load() and Kernel(): what goes on to every module of the file as it is."""
+    own = ("struct_size", "file", "source", "source_bytes", "kernel", "defines", "num_defines",
+           "include_dirs", "num_include_dirs", "num_warps", "num_stages", "tune")
+    known = [name for name, _ in _Source._fields_ if name not in own]
+    for name in options:
+        if name not in known:
+            raise TypeError("unknown option '%s'%s; options are %s" % (
+                name, {"kernel": ": a kernel is an attribute of what load(file) gives",
+                       "name": ": a kernel is an attribute of what load(file) gives",
+                       "num_warps": ": it is given where a kernel is launched",
+                       "num_stages": ": it is given where a kernel is launched"}.get(name, ""),
+                ", ".join(known)))
+
+
 class _Launch(C.Structure):
     _fields_ = [("stream", C.c_void_p), ("grid", C.c_uint32 * 3)]
 
@@ -320,7 +335,14 @@ def library(path=None):
 def __getattr__(name):
     if name == "__version__":  # of the library: the only one there is
         return library().tilec_version().decode()
-    raise AttributeError("module 'tilec' has no attribute '%s'" % name)
+    instead = {"jit": "kernels are written in files, for tilec.load(file), or below @triton.jit in "
+                      "programs for python -m tilec.triton",
+               "kernel": "kernels are written in files, for tilec.load(file)",
+               "run": "tilec.load(file).kernel[grid](..)",
+               "launch": "tilec.load(file).kernel[grid](..)",
+               "build": "tilec.compile(file, kernel, signature)", "open": "tilec.load(file)"}.get(name)
+    raise AttributeError("module 'tilec' has no attribute '%s'%s"
+                         % (name, ": " + instead if instead else ""))
 
 
 def _b(text):
@@ -431,6 +453,8 @@ class Program:
 def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, num_warps=0,
             num_stages=0, source=None, include_dirs=(), emit="ptx", keep=(), **more):
     """Compiles one specialisation.  more: any other scalar field of TilecCompileOptions."""
+    if isinstance(signature, (list, tuple)):
+        signature = ", ".join(signature)
     with _Session() as s:
         bits = sum(1 << _STAGES[k] for k in keep)
         o = _options(file, source, kernel, constexprs, include_dirs, signature=signature or None,
@@ -960,7 +984,18 @@ _grids = {}      # tuple → the two words of a TilecLaunch
 
 def _grid_of(kernel, function, meta):
     """What the grid's function gives."""
-    grid = function(meta)
+    try:
+        grid = function(meta)
+    except KeyError as e:
+        if not e.args or e.args[0] in meta:
+            raise
+        raise KeyError("the grid of kernel '%s' asks for '%s'; there are %s"
+                       % (kernel, e.args[0], ", ".join(meta))) from None
+    except TypeError:
+        if inspect.signature(function).parameters:
+            raise
+        raise TypeError("the grid of kernel '%s' is called with the values of its parameters: "
+                        "lambda meta: .." % kernel) from None
     if grid is None:
         raise TypeError("the function that gives kernel '%s' its grid returned None; it returns a "
                         "tuple of one to three numbers" % kernel)
@@ -1202,6 +1237,7 @@ class Kernel:
         return {}
 
     def __init__(self, file=None, name=None, source=None, include_dirs=(), on=None, **options):
+        _check_options(options)
         found = list_kernels(file, source, include_dirs)
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
@@ -1221,6 +1257,16 @@ class Kernel:
 
     def __getitem__(self, grid):
         return functools.partial(self._launcher, grid)
+
+    def __getattr__(self, name):
+        if name in ("launch", "execute", "start", "invoke"):
+            raise AttributeError("a kernel is launched by %s[grid](..)" % self.__dict__["name"])
+        instead = {"ptx": "compile(signature, CONSTEXPR=..).ptx",
+                   "asm": "compile(signature, CONSTEXPR=..).ptx",
+                   "bench": "bind(grid, ..), which gives a function to time",
+                   "warmup": "prepare(..)"}.get(name)
+        raise AttributeError("kernel '%s' has no attribute '%s'%s" % (
+            self.__dict__.get("name", "?"), name, "; it has " + instead if instead else ""))
 
     def __call__(self, *args, **kw):
         if self.info["grid"] is None and "grid" not in self.options:
@@ -1274,8 +1320,10 @@ class Kernel:
 
     def _unknown(self, more):
         for name in more:
+            hint = (": an executor is chosen by tilec.load(file, on=..)" if name == "on" else
+                    meant(name, self.__signature__.parameters))
             raise TypeError("%s() got an unexpected keyword argument '%s'%s"
-                            % (self.name, name, meant(name, self.__signature__.parameters)))
+                            % (self.name, name, hint))
 
     def _fail(self, device, status):
         self._runtime(device).check(status)
@@ -1433,6 +1481,7 @@ class Module:
     """The kernels of a file: module.elu or module["elu"]; list(module) are their names."""
 
     def __init__(self, file=None, source=None, include_dirs=(), on=None, **options):
+        _check_options(options)
         self._how = dict(file=file, source=source, include_dirs=include_dirs, on=on, **options)
         self._names = [k["name"] for k in list_kernels(file, source, include_dirs)]
         self._made = {}
@@ -1441,6 +1490,9 @@ class Module:
         return iter(self._names)
 
     def __getitem__(self, name):
+        if not isinstance(name, str):
+            raise TypeError("a module has kernels and no grid: module.%s[%s](..)"
+                            % (self._names[0] if self._names else "kernel", name))
         with _lock:
             if name not in self._made:
                 self._made[name] = Kernel(name=name, **self._how)

@@ -187,10 +187,11 @@ limits_and_duplicates(void **state)
    (void)state;
    Cx c;
    cx_open(&c);
-   uint32_t file = add(&c, "abcdefghijklmnopqrstuvwxyz");
+   uint32_t file =
+      add(&c, "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\nr\ns\nt\nu\nv\nw\nx\ny\n");
    for (uint32_t i = 0; i < 25; i++)
       for (int twice = 0; twice < 2; twice++) {
-         tl_report(&c.diags, E0114, (tl_range(file, i, i + 1)), 'x');
+         tl_report(&c.diags, E0114, (tl_range(file, 2 * i, 2 * i + 1)), 'x');
          tl_help(&c.diags, "h%u", i);
       }
    unsigned kept = 0;
@@ -202,6 +203,26 @@ limits_and_duplicates(void **state)
    assert_int_equal(kept, 20);
    assert_true(c.diags.num_errors >= 25);
    assert_string_equal(tl_diag_name(TL_DIAG_E0114), "E0114");
+   fixture_close(&c.f);
+}
+
+/* x[i] + x[j]: what is said of a line is said once, and other errors of it are kept. */
+static void
+same_in_a_line(void **state)
+{
+   (void)state;
+   Cx c;
+   cx_open(&c);
+   uint32_t file = add(&c, "a b c\nd");
+   tl_report(&c.diags, E0114, (tl_range(file, 0, 1)), 'x');
+   tl_report(&c.diags, E0114, (tl_range(file, 2, 3)), 'x');
+   tl_help(&c.diags, "of the second");
+   assert_int_equal(c.diags.num_errors, 1);
+   assert_null(c.diags.first->next);
+   assert_string_not_equal(c.diags.first->help, "of the second");
+   tl_report(&c.diags, E0114, (tl_range(file, 4, 5)), 'y');
+   tl_report(&c.diags, E0114, (tl_range(file, 6, 7)), 'x');
+   assert_int_equal(c.diags.num_errors, 3);
    fixture_close(&c.f);
 }
 
@@ -250,6 +271,7 @@ test_diag(void)
       cmocka_unit_test(long_lines_are_cut_around_the_caret),
       cmocka_unit_test(long_texts_are_cut),
       cmocka_unit_test(limits_and_duplicates),
+      cmocka_unit_test(same_in_a_line),
       cmocka_unit_test(json_lines),
       cmocka_unit_test(codes_are_named),
    };

@@ -20,6 +20,8 @@ class TensorDescriptor:
         assert len(self.strides) == rank, "rank mismatch: %s" % self
         assert len(self.block_shape) == rank, "rank mismatch: %s" % self
         assert 0 < rank <= 5, "rank must be 1 to 5"
+        assert self.strides[-1] == 1, \
+            "the last dimension must be contiguous, its stride 1; got %s" % (self.strides,)
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
             if not hasattr(self.base, "data_ptr"):
                 raise TypeError("the base of a TensorDescriptor is a torch tensor, not a %s.%s; "
@@ -32,7 +34,6 @@ class TensorDescriptor:
             assert stride * size % 16 == 0, "strides must be 16-byte aligned"
         for n in self.shape:
             assert n > 0, "shape must be positive"
-        assert self.strides[-1] == 1, "Last dimension must be contiguous"
         assert self.padding in ("zero", "nan"), "Illegal value for padding"
         if self.padding == "nan":
             assert self.base.dtype.is_floating_point, \
