@@ -169,3 +169,15 @@ tl_edit_distance(const char *a, const char *b, unsigned limit)
    unsigned distance = rows[na % 3][nb];
    return distance > limit ? limit + 1 : distance;
 }
+
+bool
+tl_word_is_listed(const char *words, const char *word)
+{
+   size_t len = strlen(word);
+   if (!len || strchr(word, ' '))
+      return false;
+   for (const char *at = strstr(words, word); at; at = strstr(at + len, word))
+      if ((at == words || at[-1] == ' ') && (at[len] == 0 || at[len] == ' '))
+         return true;
+   return false;
+}

@@ -50,6 +50,9 @@ tl_starts_with(const char *text, const char *prefix)
    return tl_skip_prefix(text, prefix) != NULL;
 }
 
+/* Is `word` one of those in `words`, which are apart by spaces? */
+bool tl_word_is_listed(const char *words, const char *word);
+
 static inline bool
 tl_ends_with(const char *text, const char *end)
 {

@@ -280,16 +280,6 @@ view(TlCommand *c, const TilecCompileOptions *o, TlCompileExtra *extra, const To
    return view_layout_of(c, comp, w.view, layout);
 }
 
-static bool
-is_among(const char *words, const char *word)
-{
-   size_t len = strlen(word);
-   for (const char *at = strstr(words, word); at; at = strstr(at + 1, word))
-      if (at[len] == ' ' || !at[len])
-         return true;
-   return false;
-}
-
 int
 tl_cmd_view(TlCommand *c)
 {
@@ -299,7 +289,7 @@ tl_cmd_view(TlCommand *c)
    Tools tools;
    const char *layout = tl_option(&c->cl, TL_OPT_LAYOUT), *out = tl_option(&c->cl, TL_OPT_OUT);
    const char *dot = out ? strrchr(out, '.') : NULL;
-   if (dot && is_among(".pdf .png .jpg .jpeg .gif .json .md .ptx .txt", dot))
+   if (dot && tl_word_is_listed(".pdf .png .jpg .jpeg .gif .json .md .ptx .txt", dot))
       return tl_cmd_misuse("'%s' names a file that is not written: view makes %s", out,
                            layout ? "SVG, -o layout.svg" : "a page of HTML, -o page.html");
    if (layout && layout[0] == '{' && !c->cl.operands.len)

@@ -122,8 +122,6 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_INDEX:
       tl_report(diags, E0605, f->range, f->op, (long long)f->limit - 1, (long long)f->value, place);
-      tl_help(diags, "a GPU does not check this; leave such elements out by the mask, or bring "
-                     "them into the range");
       break;
    case TL_FAULT_ASSERT:
       tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);

@@ -57,10 +57,10 @@ bool tl_call_has(const TlCall *call, unsigned i);                     /* given a
 TlValue *tl_call_value(TlSema *s, const TlCall *call, unsigned i);
 TlValue *tl_call_tile(TlSema *s, const TlCall *call, unsigned i);
 TlValue *tl_call_pointer(TlSema *s, const TlCall *call, unsigned i); /* or tile of pointers */
+/* Behind an error about argument i: the option whose word it is, which the help names; or NULL. */
+const char *tl_help_word(TlSema *s, const TlCall *call, unsigned i);
 /* The mask of an access to `to`, NULL when it has none: boolean, and of one element when `to` is.
  * Not yet broadcast. */
-/* Behind an error about argument i: it is the word of an option that has to be named. */
-bool tl_help_argument(TlSema *s, const TlCall *call, unsigned i);
 bool tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValue **out);
 bool tl_call_int(TlSema *s, const TlCall *call, unsigned i, int64_t *out);
 bool tl_call_bool(TlSema *s, const TlCall *call, unsigned i, bool *out);
@@ -71,8 +71,6 @@ bool tl_call_dtype(TlSema *s, const TlCall *call, unsigned i, const TlType **out
 /* axis in -rank .. rank-1, wrapped. */
 bool tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsigned rank,
                   unsigned *out);
-/* Is `word` one of those in `words`, which are apart by spaces? */
-bool tl_word_is_listed(const char *words, const char *word);
 /* A word of an enumerated attribute, "" and None giving `initial`; messages list `words`. */
 bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
                   int64_t initial, int64_t *out);

@@ -125,7 +125,7 @@ tl_call_has(const TlCall *call, unsigned i)
 }
 
 /* tl.store(p, x, mask, ".wb"): the word of an option that has to be named. */
-static bool
+static const char *
 help_word(TlSema *s, const TlCall *call, const TlSv *v)
 {
    static const struct {
@@ -143,13 +143,13 @@ help_word(TlSema *s, const TlCall *call, const TlSv *v)
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
       if (tl_word_is_listed(rows[i].words, word) && strstr(call->row->signature, rows[i].option)) {
          tl_help(s->diags, "it is given by name: %s=\"%s\"", rows[i].option, word);
-         return true;
+         return rows[i].option;
       }
-   return false;
+   return NULL;
 }
 
-bool
-tl_help_argument(TlSema *s, const TlCall *call, unsigned i)
+const char *
+tl_help_word(TlSema *s, const TlCall *call, unsigned i)
 {
    return help_word(s, call, &call->args[i]);
 }
@@ -513,18 +513,6 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
                        (long long)axis);
    *out = (unsigned)(axis < 0 ? axis + limit : axis);
    return true;
-}
-
-bool
-tl_word_is_listed(const char *words, const char *word)
-{
-   size_t len = strlen(word);
-   if (!len || strchr(word, ' '))
-      return false;
-   for (const char *at = strstr(words, word); at; at = strstr(at + len, word))
-      if ((at == words || at[-1] == ' ') && (at[len] == 0 || at[len] == ' '))
-         return true;
-   return false;
 }
 
 bool

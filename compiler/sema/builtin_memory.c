@@ -29,7 +29,8 @@ refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
       if (!empty) {
          tl_report(s->diags, E0319, tl_call_arg_range(call, i), tl_call_param(s, call, i),
                    tl_sv_text(s, &call->args[0]));
-         if (!tl_help_argument(s, call, i) || call->args[i].s.data[0] == 'z')
+         const char *option = tl_help_word(s, call, i);
+         if (!option || strcmp(option, "padding_option") == 0)
             tl_help(s->diags, "use 'mask' and 'other', or make the pointer with tl.make_block_ptr");
          return false;
       }

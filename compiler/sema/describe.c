@@ -374,16 +374,21 @@ tl_help_no_items(TlSema *s, const TlSv *self, TlRange range)
       (void)tl_help_no_number(s, self);
 }
 
+const char *
+tl_line_of(TlSema *s, TlRange range, const char **begin)
+{
+   const TlSource *file = tl_source(s->sources, range.file);
+   const char *line = *begin = file ? file->text + range.begin : "";
+   while (file && line > file->text && line[-1] != '\n')
+      line--;
+   return line + strspn(line, " \t");
+}
+
 bool
 tl_refuse_range(TlSema *s, TlRange range)
 {
    const char *text = tl_range_text(s, range);
-   const TlSource *file = tl_source(s->sources, range.file);
-   const char *begin = file ? file->text + range.begin : text, *line = begin;
-   while (file && line > file->text && line[-1] != '\n')
-      line--;
-   line += strspn(line, " \t");
-   const char *loop = strstr(line, " for ");
+   const char *begin = NULL, *loop = strstr(tl_line_of(s, range, &begin), " for ");
    tl_report(s->diags, E0223, range);
    if (loop && loop < begin)
       tl_help(s->diags, "a comprehension is worked out at compile time: write a 'for' loop, or "

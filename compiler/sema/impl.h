@@ -357,6 +357,8 @@ TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActi
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
 void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
 void tl_report_field(TlSema *s, TlFrame *f, const TlSv *self, const TlNode *target);
+/* The first letter of the line that the range begins in, and at *begin that of the range. */
+const char *tl_line_of(TlSema *s, TlRange range, const char **begin);
 bool tl_refuse_range(TlSema *s, TlRange range);                         /* E0223, false */
 TlSv tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range); /* reports unknown names */
 bool tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out);

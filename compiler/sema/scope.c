@@ -515,13 +515,10 @@ is_compared_argument(TlSema *s, TlRange range, const char *name)
 static bool
 is_compared_statement(TlSema *s, TlRange range)
 {
-   const TlSource *file = tl_source(s->sources, range.file);
-   const char *begin = file->text + range.begin, *line = begin, *after = file->text + range.end;
-   while (line > file->text && line[-1] != '\n')
-      line--;
+   const char *begin, *line = tl_line_of(s, range, &begin);
+   const char *after = begin + (range.end - range.begin);
    after += strspn(after, " ");
-   return line + strspn(line, " \t") == begin &&
-          (strncmp(after, "==", 2) == 0 || strncmp(after, "<-", 2) == 0);
+   return line == begin && (strncmp(after, "==", 2) == 0 || strncmp(after, "<-", 2) == 0);
 }
 
 /* #define NAME .. */

@@ -1,13 +1,7 @@
 /* Checked launches: what the driver knows of each pointer is compared with what the kernel was
  * told.  Only with TilecRuntimeOptions.check, since every question is a driver call.  Left out:
  * facts that the code was compiled for (`:16`), which every launch checks (args.c). */
-#define _GNU_SOURCE /* process_vm_readv */
 #include "core/core.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <assert.h>
 #include <inttypes.h>
@@ -190,20 +184,4 @@ tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args, c
          return status;
    }
    return TILEC_OK;
-}
-
-/* Asked of the system, since a load would end the process.  Where that is not allowed any memory
- * is taken for good. */
-bool
-tl_rt_is_host_memory(uint64_t address, uint64_t bytes)
-{
-   char got[2];
-   uint64_t last = address + (bytes - 1);
-   assert(bytes > 0);
-   if (last < address)
-      return false;
-   struct iovec to = {got, 2};
-   const struct iovec from[2] = {{(void *)(uintptr_t)address, 1}, {(void *)(uintptr_t)last, 1}};
-   ssize_t n = process_vm_readv(getpid(), &to, 1, from, 2, 0);
-   return n == 2 || (n < 0 && errno != EFAULT);
 }

@@ -248,7 +248,5 @@ bool tl_arg_fits(const TlLaunchParam *param, TlSlot slot, bool is_none, char *te
 /* check.c: whether the pointers of a launch hold what they are said to. */
 TilecStatus tl_rt_check_launch(TilecRuntime *rt, const TlVariant *v, const TilecArg *args,
                                const TlSlot *slots, const int64_t *names);
-/* Whether first and last of `bytes` bytes (not 0) of this process can be read. */
-bool tl_rt_is_host_memory(uint64_t address, uint64_t bytes);
 
 #endif

@@ -1,12 +1,16 @@
 /* Launching: choose the variant, convert the arguments, work out the grid, call the driver (or the
  * host executor).  No lock, no allocation on the way; everything sits in one frame of about 8 KB.
  * Invariant: nothing reaches the driver that the record and the documented limits do not allow. */
+#define _GNU_SOURCE /* process_vm_readv */
 #include "core/core.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum { EXTRA_SLOTS = 4 }; /* grid_x, grid_y, grid_z, num_sms; see variant.c */
 
@@ -350,6 +354,22 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
    return rt->synchronous ? wait_for(rt, v, stream, serial) : TILEC_OK;
 }
 
+/* Whether first and last of `bytes` bytes (not 0) can be read: asked of the system, since a load
+ * would end the process.  Where that is not allowed any memory is taken for good. */
+static bool
+is_host_memory(uint64_t address, uint64_t bytes)
+{
+   char got[2];
+   uint64_t last = address + (bytes - 1);
+   assert(bytes > 0);
+   if (last < address)
+      return false;
+   struct iovec to = {got, 2};
+   const struct iovec from[2] = {{(void *)(uintptr_t)address, 1}, {(void *)(uintptr_t)last, 1}};
+   ssize_t n = process_vm_readv(getpid(), &to, 1, from, 2, 0);
+   return n == 2 || (n < 0 && errno != EFAULT);
+}
+
 /* Arguments for the host executors: scalars of the parameter's type, pointers with their bytes. */
 static TilecStatus
 launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
@@ -378,7 +398,7 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
                               "not known; use tilec_ptr with its bytes, or a buffer",
                               v->info->name, p->info->name);
          if (host[i].bytes && !(buffer && args[i].as.buffer->owned) &&
-             !tl_rt_is_host_memory(s.u, host[i].bytes))
+             !is_host_memory(s.u, host[i].bytes))
             return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
                               "kernel '%s': pointer '%s' is 0x%" PRIx64 ", and %" PRIu64
                               " bytes from there on are no memory of this process: is it the "
