@@ -23,8 +23,8 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
    static const char *const what[] = {
       [TL_EXEC_MASK_UNKNOWN] = "is a mask missing, or wrong at the end?",
       [TL_EXEC_MASK_NONE] = "without a mask every element is accessed: give it one, such as i < n",
-      [TL_EXEC_MASK_TRUE] = "the mask is true there: look at its bounds, the strides of the "
-                            "index, and the grid",
+      [TL_EXEC_MASK_TRUE] = ("the mask is true there: look at its bounds, the strides of the "
+                             "index, and the grid"),
    };
    int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
    int64_t count = (int64_t)f->buffer_bytes / bytes;
