@@ -562,6 +562,8 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    tl_report(s->diags, E0200, range, name);
    if (tl_is_host(f))
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
+   if (!s->diags->last)
+      return tl_sv_poison(); /* nobody is told: a way out would be looked for in the whole file */
    const char *near = tl_suggest(s, f, name);
    bool is_number = strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
    TlSv dtype;
