@@ -426,6 +426,7 @@ check_param_bytes(TlCg *cg, const LLVMTypeRef *types, unsigned n)
       uint64_t size = LLVMABISizeOfType(data, types[i]); /* and alignment */
       bytes = (bytes + size - 1) / size * size + size;
    }
+   bytes = cg->num_grid ? (bytes + 3) / 4 * 4 + 4 * (uint64_t)cg->num_grid : bytes;
    if (cg->num_maps)
       bytes = (bytes + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN + (uint64_t)cg->num_maps * MAP_BYTES;
    unsigned most = cg->target->max_ptx < PTX_FOR_MORE ? SMALL : MOST;
@@ -442,13 +443,17 @@ declare_kernel(TlCg *cg)
 {
    const TlFunc *f = cg->func;
    cg->maps = tl_tensor_maps(cg->arena, f, &cg->num_maps);
-   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, f->num_params + cg->num_maps + 1);
+   cg->num_grid = tl_is_persistent(f) ? 3 : 0;
+   LLVMTypeRef *types =
+      tl_new_array(cg->arena, LLVMTypeRef, f->num_params + cg->num_grid + cg->num_maps + 1);
    unsigned n = 0;
    for (unsigned i = 0; i < f->num_params; i++)
       if (f->params[i].is_runtime)
          types[n++] = param_type(cg, f->params[i].type);
    check_name(cg);
    check_param_bytes(cg, types, n);
+   for (unsigned i = 0; i < cg->num_grid; i++)
+      types[n++] = cg->i32;
    for (unsigned i = 0; i < cg->num_maps; i++)
       types[n++] = cg->p0;
    cg->fn = LLVMAddFunction(cg->mod, f->name, LLVMFunctionType(cg->voidt, types, n, 0));
@@ -469,7 +474,7 @@ declare_kernel(TlCg *cg)
    for (unsigned i = 0; i < f->num_params; i++)
       if (f->params[i].is_runtime)
          param_attrs(cg, n++, &f->params[i]);
-   tl_cg_tensor_map_params(cg, n);
+   tl_cg_tensor_map_params(cg, n + cg->num_grid);
 }
 
 static void

@@ -47,6 +47,7 @@ typedef struct TlCg {
    unsigned role_first_warp, role_num_warps;
    const TlOp **maps; /* tensor maps: parameters after the visible ones, in this order */
    unsigned num_maps;
+   unsigned num_grid; /* parameters in front of them: the grid of a persistent kernel, or none */
    TlTurn *turns;  /* of the arguments of sin and cos in the block being emitted */
    const TlOp *op; /* being emitted: range of errors */
    uint32_t ptx;   /* PTX ISA that what was emitted needs */

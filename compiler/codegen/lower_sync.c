@@ -24,7 +24,27 @@ tl_emit_program_id(TlCg *cg, const TlOp *op)
 void
 tl_emit_num_programs(TlCg *cg, const TlOp *op)
 {
-   one_i32(cg, op, "llvm.nvvm.read.ptx.sreg.nctaid.%c");
+   if (!cg->num_grid) {
+      one_i32(cg, op, "llvm.nvvm.read.ptx.sreg.nctaid.%c");
+      return;
+   }
+   unsigned first = LLVMCountParams(cg->fn) - cg->num_maps - cg->num_grid;
+   tl_cg_def(cg, tl_result(op, 0)).v[0] =
+      LLVMGetParam(cg->fn, first + (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+}
+
+void
+tl_emit_block_id(TlCg *cg, const TlOp *op)
+{
+   tl_cg_def(cg, tl_result(op, 0)).v[0] =
+      tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.ctaid.x", cg->i32, NULL, 0);
+}
+
+void
+tl_emit_num_blocks(TlCg *cg, const TlOp *op)
+{
+   tl_cg_def(cg, tl_result(op, 0)).v[0] =
+      tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.nctaid.x", cg->i32, NULL, 0);
 }
 
 void

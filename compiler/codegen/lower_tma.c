@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { MAP_BYTES = 128, MAP_ALIGN = 64, MIN_SM = 90, MOST_MAPS = 16 /* TL_RT_MAX_HIDDEN */ };
+enum { MAP_BYTES = 128, MAP_ALIGN = 64, MIN_SM = 90, MOST_MAPS = 16 /* see TL_RT_MAX_HIDDEN */ };
 
 /* By value and constant for the grid: else the map is copied to local memory, where no copy finds
  * it. */

@@ -260,6 +260,7 @@ tl_cmd_build(TlCommand *c)
    const char *depfile = tl_option(&c->cl, TL_OPT_DEPFILE), *out = tl_option(&c->cl, TL_OPT_OUT);
    if (depfile && (!out || strcmp(out, "-") == 0))
       return tl_cmd_misuse("--depfile names the output file; give one with -o");
+   extra.has_block_each = c->emit == TL_EMIT_C;
    const char *ptxas;
    if (!tl_ptxas_find(c, &ptxas)) /* one that is named is to be there, needed or not */
       return EXIT_ENVIRONMENT;

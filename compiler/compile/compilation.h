@@ -35,6 +35,7 @@ typedef struct TlCompileExtra {
    /* Each function in each state that it reaches; it changes afterwards. */
    void (*reached)(void *user, const TlFunc *f);
    void *reached_user;
+   bool has_block_each;       /* the launcher knows no grid but the program's own */
    bool watch;                /* tl_check: keeps names and values for queries, stops at types */
    TlWarnings warnings;       /* zero: what every command shows */
    uint32_t max_errors;       /* 0 = 20 */

@@ -770,6 +770,7 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
                              .diags = &comp->diags,
                              .checks_hints = o->check,
                              .uses_boxes = o->tma == TILEC_TMA_ON && !o->plain_abi,
+                             .persists = !o->plain_abi && !extra->has_block_each,
                              .verify_each = extra->verify_each,
                              .print_after = extra->print_after,
                              .print = extra->print,

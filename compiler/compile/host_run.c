@@ -244,6 +244,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
    TlSimOptions o = {.threads = h->launch->num_threads,
                      .max_ms = h->launch->timeout_ms,
                      .cancel = h->launch->cancel,
+                     .multiprocessors = h->launch->multiprocessors,
                      .print = print_line,
                      .warn = h->checks == TL_HOST_CHECKED ? keep_warning : NULL,
                      .user = h};

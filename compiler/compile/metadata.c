@@ -68,11 +68,20 @@ tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *op)
 static void
 describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
 {
-   unsigned n;
-   const TlOp **maps = tl_tensor_maps(comp->arena, f, &n);
-   TilecHiddenArg *hidden = tl_new_array(comp->arena, TilecHiddenArg, n + 1);
-   for (unsigned i = 0; i < n; i++)
-      hidden[i] = tl_tensor_map_recipe(comp->arena, f, maps[i]);
+   static const char *const grid[] = {"grid_x", "grid_y", "grid_z"};
+   unsigned num_maps, n = 0;
+   const TlOp **maps = tl_tensor_maps(comp->arena, f, &num_maps);
+   TilecHiddenArg *hidden = tl_new_array(comp->arena, TilecHiddenArg, 3 + num_maps);
+   if (tl_is_persistent(f)) {
+      while (n < 3) {
+         hidden[n] =
+            (TilecHiddenArg){.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {grid[n]}};
+         n++;
+      }
+      k->launch_grid[0] = "min(grid_x * grid_y * grid_z, num_sms)";
+   }
+   for (unsigned i = 0; i < num_maps; i++)
+      hidden[n++] = tl_tensor_map_recipe(comp->arena, f, maps[i]);
    k->hidden = hidden;
    k->num_hidden = n;
 }

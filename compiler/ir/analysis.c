@@ -227,6 +227,13 @@ tr_program_id(const Call *c, TlAxisInfo *r)
 }
 
 static void
+tr_block_id(const Call *c, TlAxisInfo *r)
+{
+   bool is_id = c->op->opcode == TL_OP_BLOCK_ID;
+   set_range(r, c->type, is_id ? 0 : 1, is_id ? INT32_MAX - 1 : INT32_MAX);
+}
+
+static void
 tr_arange(const Call *c, TlAxisInfo *r)
 {
    int64_t start = tl_attr_int(c->op, TL_ATTR_START), end = tl_attr_int(c->op, TL_ATTR_END);
@@ -740,6 +747,8 @@ static Transfer *const transfers[TL_OP_COUNT] = {
    [TL_OP_CONSTANT] = tr_constant,
    [TL_OP_PROGRAM_ID] = tr_program_id,
    [TL_OP_NUM_PROGRAMS] = tr_program_id,
+   [TL_OP_BLOCK_ID] = tr_block_id,
+   [TL_OP_NUM_BLOCKS] = tr_block_id,
    [TL_OP_ARANGE] = tr_arange,
    [TL_OP_SPLAT] = tr_splat,
    [TL_OP_BROADCAST] = tr_broadcast,

@@ -160,3 +160,13 @@ tl_tensor_maps(TlArena *arena, const TlFunc *f, unsigned *count)
    assert(*count == n);
    return maps;
 }
+
+bool
+tl_is_persistent(const TlFunc *f)
+{
+   const TlBlock *body = f->body->block;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
+      if (op->opcode == TL_OP_BLOCK_ID)
+         return true;
+   return false;
+}

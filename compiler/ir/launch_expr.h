@@ -13,4 +13,8 @@ const char *tl_launch_expr(TlArena *arena, const TlFunc *f, const TlValue *v);
 /* All `tensor_map` of a function in the order of its hidden parameters. */
 const TlOp **tl_tensor_maps(TlArena *arena, const TlFunc *f, unsigned *count);
 
+/* Does a block run many programs (persist_grid.c)?  Then the grid that the launch asks for comes as
+ * three more hidden parameters, in front of the maps: i32, along x, y, z. */
+bool tl_is_persistent(const TlFunc *f);
+
 #endif

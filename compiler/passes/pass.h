@@ -33,6 +33,7 @@ typedef struct TlPassCx {
    void *print_user;
    bool checks_hints; /* lowered code keeps what was promised, for the simulator to check */
    bool uses_boxes;   /* copies by tensor maps, where a load is boxes of a tensor */
+   bool persists;     /* a block may run many programs: the launch record says how many blocks */
    bool failed;       /* a located error was reported: stop the pipeline */
    TL_VEC(TlPassTime) times;
    TL_VEC(TlSharedPlace) places; /* of the functions lowered so far, in their modules' arenas */

@@ -30,6 +30,7 @@
 #include "passes/dot_layouts.h"
 #include "passes/live_words.h"
 #include "passes/lower/lower.h"
+#include "passes/persist_grid.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
 #include "passes/ring_boxes.h"
@@ -818,6 +819,74 @@ pays(const Special *s)
           tl_is_alone(s->cx->target, s->func->num_warps, words);
 }
 
+/* Loops, channels and boxes of the function as it is; false: no roles. */
+static bool
+plan(Special *s)
+{
+   if (s->cx->uses_boxes) {
+      s->affine = tl_affine_new(s->cx->scratch, s->func);
+      tl_affine_doubt_arguments(s->affine);
+   }
+   find_loops(s);
+   if (!s->pairs.len || has_while_of_others(s))
+      return false;
+   for (size_t i = 0; i < s->pairs.len; i++)
+      join_channel(s, s->pairs.data[i]);
+   if (!limit_stages(s)) {
+      for (size_t i = 0; i < s->pairs.len; i++)
+         tl_pipe_refuse(&s->pairs.data[i]->pipe, s->pairs.data[i]->pipe.loads.data[0].op,
+                        "two stages of all loops do not fit in shared memory");
+      return false;
+   }
+   return choose_boxes(s) && pays(s);
+}
+
+/* Stages of each channel, of which a loop of tiles leaves no fewer. */
+static bool
+has_stages_of(const Special *s, const Special *before)
+{
+   enum { ENOUGH = 3 };
+   bool ok = s->channels.len == before->channels.len;
+   for (size_t i = 0; ok && i < s->channels.len; i++) {
+      unsigned was = before->channels.data[i]->stages;
+      ok = s->channels.data[i]->stages >= (was < ENOUGH ? was : ENOUGH);
+   }
+   return ok;
+}
+
+/* One block for many programs, where one thread copies for all of a block's warps: the block is
+ * alone on its multiprocessor, and would leave it idle while it begins and while it stores. */
+static void
+persist(Special *s)
+{
+   TlOp **loops = tl_new_array(s->cx->scratch, TlOp *, s->pairs.len);
+   for (size_t i = 0; i < s->pairs.len; i++)
+      loops[i] = s->pairs.data[i]->pipe.loop;
+   if (s->shares != &by_boxes)
+      return;
+   const char *why = tl_why_not_persistent(s->cx->scratch, s->func, loops, s->pairs.len);
+   if (!why) {
+      TlTileLoop tiles = tl_persist_grid(s->func);
+      Special again = {.cx = s->cx, .func = s->func};
+      if (plan(&again) && again.shares == &by_boxes && has_stages_of(&again, s)) {
+         *s = again;
+      } else {
+         tl_unpersist_grid(&tiles);
+         *s = (Special){.cx = s->cx, .func = s->func};
+         bool is_planned = plan(s);
+         assert(is_planned && "as before");
+         (void)is_planned;
+         why = "rings and the tile that is stored do not fit side by side";
+      }
+   }
+   if (!tl_wants_remarks(s->cx->diags, "pipeline"))
+      return;
+   if (why)
+      tl_report(s->cx->diags, R0426, s->func->range, why);
+   else
+      tl_report(s->cx->diags, R0425, s->func->range);
+}
+
 bool
 tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
 {
@@ -826,23 +895,10 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
    if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA) || f->num_warps != CONSUMER_WARPS ||
        f->extra_warps || !is_plain_kernel(f))
       return false;
-   if (cx->uses_boxes) {
-      s.affine = tl_affine_new(cx->scratch, f);
-      tl_affine_doubt_arguments(s.affine);
-   }
-   find_loops(&s);
-   if (!s.pairs.len || has_while_of_others(&s))
-      return false;
-   for (size_t i = 0; i < s.pairs.len; i++)
-      join_channel(&s, s.pairs.data[i]);
-   if (!limit_stages(&s)) {
-      for (size_t i = 0; i < s.pairs.len; i++)
-         tl_pipe_refuse(&s.pairs.data[i]->pipe, s.pairs.data[i]->pipe.loads.data[0].op,
-                        "two stages of all loops do not fit in shared memory");
-      return false;
-   }
-   if (!choose_boxes(&s) || !pays(&s))
+   if (!plan(&s))
       return s.affine != NULL; /* what maps would be made of is there */
+   if (cx->persists)
+      persist(&s);
    for (size_t i = 0; i < s.channels.len; i++) {
       Channel *c = s.channels.data[i];
       TlBuilder b = tl_builder_before(c->block->first);

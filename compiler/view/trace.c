@@ -188,9 +188,10 @@ compute(Machine *m, const TlOp *op)
       learn_int(m, r, tl_bits_to_int(dtype_of(r), tl_attr_bits(op, TL_ATTR_VALUE)));
    else if (op->opcode == TL_OP_LANE_ID)
       learn_int(m, r, m->lane);
-   else if (op->opcode == TL_OP_WARP_ID || op->opcode == TL_OP_PROGRAM_ID)
+   else if (op->opcode == TL_OP_WARP_ID || op->opcode == TL_OP_PROGRAM_ID ||
+            op->opcode == TL_OP_BLOCK_ID)
       learn_int(m, r, 0);
-   else if (op->opcode == TL_OP_NUM_PROGRAMS)
+   else if (op->opcode == TL_OP_NUM_PROGRAMS || op->opcode == TL_OP_NUM_BLOCKS)
       learn_int(m, r, 1);
    else if (op->opcode == TL_OP_SPLAT)
       compute_splat(m, op);

@@ -16,7 +16,7 @@
 
 enum {
    TL_RT_MAX_ARGS = 256,   /* launch arguments of one kernel */
-   TL_RT_MAX_HIDDEN = 16,  /* hidden ones */
+   TL_RT_MAX_HIDDEN = 19,  /* hidden ones: 16 tensor maps, the grid */
    TL_RT_ERROR_SLOTS = 16, /* threads whose last error is kept */
    TL_RT_RECENT = 64,      /* launches remembered for the report of a fault */
    TL_RT_RECENT_ARGS = 12, /* argument values remembered of each */

@@ -25,7 +25,7 @@ typedef struct Bound {
    TilecStatus status;    /* of the misfit */
    bool no_maps;          /* the variant is to make no tensor maps of its own */
    bool can_refuse;       /* there may be one without */
-   bool is_refused;       /* there is no such map: nothing was launched */
+   bool is_refused;       /* there is no such map, or too large a grid: nothing was launched */
 } Bound;
 
 static bool
@@ -212,6 +212,16 @@ eval_grid(const Bound *b, TilecRuntime *rt, TlRule *const rules[3], const char *
    return TILEC_OK;
 }
 
+/* Of the grid, in i32, in which its blocks count programs. */
+static bool
+takes_integers(const TilecKernelInfo *info)
+{
+   for (uint32_t i = 0; i < info->num_hidden; i++)
+      if (info->hidden[i].kind == TILEC_HIDDEN_EXPR)
+         return true;
+   return false;
+}
+
 /* The grid to launch, checked; *empty when there is nothing to do. */
 static TilecStatus
 work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid[3], bool *empty)
@@ -238,6 +248,14 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
                               info->name, 'x' + i, g[i], limits[i]);
       if (round == 1 || !b->v->launch_grid[0] || !b->v->fn)
          break;
+      if (takes_integers(info) && g[0] * g[1] > (INT32_MAX - rt->info.num_sms) / g[2]) {
+         b->is_refused = b->can_refuse;
+         return b->can_refuse ? TILEC_OK
+                              : tl_rt_fail(rt, TILEC_LIMIT,
+                                           "kernel '%s': grid %" PRId64 ", %" PRId64 ", %" PRId64
+                                           ": blocks that run many programs count to 2^31",
+                                           info->name, g[0], g[1], g[2]);
+      }
       int64_t *extra = &b->names[info->num_args];
       extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
       status = eval_grid(b, rt, b->v->launch_grid, info->launch_grid, g);
@@ -421,7 +439,7 @@ launch_chosen(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, s
    TilecStatus status = choose(k, launch, args, num_args, b);
    if (status == TILEC_OK)
       status = work_out_grid(b, rt, launch->grid, grid, &empty);
-   if (status == TILEC_OK && !empty)
+   if (status == TILEC_OK && !empty && !b->is_refused)
       status = b->v->fn ? launch_cuda(rt, b, grid, launch->stream) : launch_host(rt, b, grid);
    return status;
 }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that launch_grid may use besides the parameters; their slots follow those of info->args. */
+/* Names that launch_grid and hidden integers may use besides the parameters; their slots follow
+ * those of info->args. */
 static const char *const extra_names[] = {"grid_x", "grid_y", "grid_z", "num_sms"};
 
 typedef struct Finder {
@@ -47,7 +48,7 @@ static bool
 parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule **out)
 {
    char why[128];
-   Finder f = {.v = v, .extra = strcmp(what, "launch_grid") == 0};
+   Finder f = {.v = v, .extra = strcmp(what, "launch_grid") == 0 || strcmp(what, "value") == 0};
    if (!text)
       return true;
    *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
@@ -152,13 +153,13 @@ init_hidden(TilecRuntime *rt, TlVariant *v)
 {
    for (uint32_t i = 0; i < v->info->num_hidden; i++) {
       const TilecHiddenArg *h = &v->info->hidden[i];
+      bool map = h->kind == TILEC_HIDDEN_TENSOR_MAP, whole = h->dims[0] != NULL;
       bool ok = parse(rt, v, "base", h->base, &v->hidden[i].base);
       for (int d = 0; d < TILEC_TENSOR_MAP_RANK; d++)
-         ok = ok && parse(rt, v, "dims", h->dims[d], &v->hidden[i].dims[d]) &&
+         ok = ok && parse(rt, v, map ? "dims" : "value", h->dims[d], &v->hidden[i].dims[d]) &&
               parse(rt, v, "strides", h->strides[d], &v->hidden[i].strides[d]);
       if (!ok)
          return false;
-      bool map = h->kind == TILEC_HIDDEN_TENSOR_MAP, whole = h->dims[0] != NULL;
       if (map) {
          v->hidden[i].maps = calloc(TL_RT_MAP_SLOTS, sizeof *v->hidden[i].maps);
          if (!v->hidden[i].maps) {

@@ -99,6 +99,18 @@ sim_num_programs(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
    put_u32(h, frame, sim_thread(t)->block->launch->grid[sim_site(h)->word]);
 }
 
+void
+sim_block_id(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   put_u32(h, frame, (uint32_t)sim_thread(t)->block->number);
+}
+
+void
+sim_num_blocks(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
+{
+   put_u32(h, frame, (uint32_t)sim_thread(t)->block->launch->num_blocks);
+}
+
 /* There is one multiprocessor, number 0; both clocks count nanoseconds. */
 void
 sim_sreg(TlHostThread *t, const TlHostSite *h, unsigned char *frame)

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "exec/sim/impl.h"
 #include "base/clock.h"
+#include "ir/launch_expr.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -413,6 +414,15 @@ tell_warnings(const SimLaunch *l)
    }
 }
 
+/* Blocks, each with a program of its own, unless the kernel is persistent. */
+static uint64_t
+num_blocks(const TlFunc *f, const uint32_t grid[3], const TlSimOptions *opts)
+{
+   uint64_t programs = (uint64_t)grid[0] * grid[1] * grid[2];
+   bool is_few = opts->multiprocessors && programs > opts->multiprocessors;
+   return is_few && tl_is_persistent(f) ? opts->multiprocessors : programs;
+}
+
 static void
 launch(SimLaunch *l)
 {
@@ -457,7 +467,7 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
                     .num_args = num_args,
                     .bits = bits,
                     .grid = {grid[0], grid[1], grid[2]},
-                    .num_blocks = (uint64_t)grid[0] * grid[1] * grid[2],
+                    .num_blocks = num_blocks(kernel->func, grid, opts ? opts : &defaults),
                     .opts = opts ? opts : &defaults,
                     .count = stats != NULL,
                     .failed = UINT64_MAX};

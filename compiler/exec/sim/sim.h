@@ -57,6 +57,8 @@ typedef struct TlSimOptions {
    unsigned threads;           /* host threads; 0 = one for each core that this process may use */
    uint64_t max_steps;         /* loop iterations of all threads of one program; 0 = no limit */
    uint64_t max_ms;            /* wall time of the launch; 0 = no limit */
+   uint32_t multiprocessors;   /* a persistent kernel runs so many blocks at most; 0 = one for each
+                                  program */
    void (*print)(void *user, const char *line, size_t len); /* device_print; one call at a time; the
                                  line has its newline; NULL = dropped */
    void (*warn)(void *user,

@@ -33,7 +33,8 @@ typedef struct TilecArgInfo {
 /* What the launcher passes after the visible arguments, in order. */
 typedef enum TilecHiddenKind {
    TILEC_HIDDEN_TENSOR_MAP = 1, /* 128 bytes, 64-aligned, by value: a CUtensorMap of the rest */
-   TILEC_HIDDEN_EXPR = 2,       /* a 32- or 64-bit integer: the value of dims[0] */
+   TILEC_HIDDEN_EXPR = 2,       /* a 32- or 64-bit integer: the value of dims[0], which may use what
+                                   launch_grid may */
 } TilecHiddenKind;
 
 #define TILEC_TENSOR_MAP_RANK 5

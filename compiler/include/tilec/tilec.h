@@ -321,6 +321,8 @@ typedef struct TilecHostLaunch {
    uint32_t timeout_ms;        /* 0 = none */
    TilecPrintFn *on_fault;     /* called at most once, before a failed run returns, with the message
                                   in all its lines: carets, notes, help; NULL: not wanted */
+   uint32_t multiprocessors;   /* SIM: a kernel whose blocks run many programs (launch_grid of its
+                                  record) gets so many blocks at most; 0 = one for each program */
 } TilecHostLaunch;
 
 /* Runs one launch to its end on the calling thread plus num_threads - 1 more.

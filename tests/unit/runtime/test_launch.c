@@ -387,6 +387,43 @@ hidden_arguments_are_built(void **state)
    stop();
 }
 
+/* Blocks that run many programs are told the grid that was asked for. */
+static void
+persistent_kernels_are_told_the_grid(void **state)
+{
+   (void)state;
+   const TilecHiddenArg hidden[] = {
+      {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"grid_x"}},
+      {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"grid_y"}},
+      {.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {"grid_z"}},
+   };
+   TilecKernelInfo k = {KERNEL_DEFAULTS, .hidden = hidden, .num_hidden = 3,
+                        .launch_grid = {"min(grid_x * grid_y * grid_z, num_sms)"}};
+   start(&k, 1);
+   FakeState *f = fake();
+   f->expect_params = 3;
+   static const uint32_t grids[][4] = {
+      {1, 1, 1, 1}, {131, 1, 1, 131}, {12, 11, 1, 132}, {7, 5, 4, 132}, {0x7fffff7b, 1, 1, 132}};
+   unsigned n = 0;
+   for (; n < sizeof grids / sizeof grids[0]; n++) {
+      const uint32_t *g = grids[n];
+      TilecLaunch l = {.grid = {g[0], g[1], g[2]}};
+      assert_int_equal(tilec_launch(kernel, &l, NULL, 0), TILEC_OK);
+      for (int d = 0; d < 3; d++)
+         assert_int_equal((uint32_t)f->launches[n].params[d], g[d]);
+      assert_int_equal(f->launches[n].grid[0], g[3]);
+      assert_int_equal(f->launches[n].grid[1], 1);
+      assert_int_equal(f->launches[n].grid[2], 1);
+   }
+   TilecLaunch l = {.grid = {0x7fffff7c, 1, 1}}; /* and 132: beyond what i32 counts */
+   assert_int_equal(tilec_launch(kernel, &l, NULL, 0), TILEC_LIMIT);
+   assert_says(rt, "blocks that run many programs count to 2^31");
+   l = (TilecLaunch){.grid = {65536, 65535, 2}};
+   assert_int_equal(tilec_launch(kernel, &l, NULL, 0), TILEC_LIMIT);
+   assert_int_equal(f->num_launches, n);
+   stop();
+}
+
 /* An image has no variant without maps: what coordinates do not reach is an error. */
 static void
 sizes_beyond_coordinates_are_refused(void **state)
@@ -691,6 +728,7 @@ test_launch(void)
       cmocka_unit_test(large_shared_memory_is_opted_into),
       cmocka_unit_test(launch_attributes_are_passed),
       cmocka_unit_test(hidden_arguments_are_built),
+      cmocka_unit_test(persistent_kernels_are_told_the_grid),
       cmocka_unit_test(sizes_beyond_coordinates_are_refused),
       cmocka_unit_test(narrow_boxes_are_promoted_less),
       cmocka_unit_test(images_are_prepared_and_explained),

@@ -1,0 +1,192 @@
+/* Blocks that run many programs (passes/persist_grid.c): on the simulator with as many
+ * multiprocessors as programs and with fewer, beside the CPU executor; and which kernels are so. */
+#include "tilec/arg.h"
+#include "tilec/tilec.h"
+
+#include "ir/dtype.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the headers above first. */
+#include <cmocka.h>
+#include <math.h>
+
+int test_persistent(void);
+
+/* Products of 128x64 and 64x128 in K steps; X rows and Y columns of tiles, Z matrices. */
+#define HEAD "@kernel(num_warps=8, num_stages=4)\n"                                                 \
+             "def k(a: *fp16:16, b: *fp16:16, c: *fp16:16, n: i32:16, rows: i32:16, columns: i32:16):\n"
+#define PLACE(x, y, z)                                                                              \
+   "    x, y, z = " x ", " y ", " z "\n"                                                            \
+   "    i, j, t = x * 128 + arange(0, 128), y * 128 + arange(0, 128), arange(0, 64)\n"              \
+   "    a += z * rows * n\n    b += z * n * columns\n    c += z * rows * columns\n"
+#define LOOP(from, to)                                                                              \
+   "    acc = zeros((128, 128), fp32)\n"                                                            \
+   "    for s in range(" from ", " to ", 64):\n"                                                    \
+   "        p = load(a + i[:, None] * n + (s + t)[None, :])\n"                                      \
+   "        q = load(b + (s + t)[:, None] * columns + j[None, :])\n"                                \
+   "        acc = dot(p, q, acc)\n"
+#define STORED "    store(c + i[:, None] * columns + j[None, :], acc.to(fp16))\n"
+
+static const char product[] =
+   HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)") LOOP("0", "n") STORED;
+static const char scaled[] = HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)")
+   LOOP("0", "n") "    acc *= load(a + x).to(fp32)\n" STORED;
+static const char triangle[] =
+   HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)") LOOP("0", "x * 64 + 64") STORED;
+static const char counted[] = HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)")
+   LOOP("0", "n") STORED "    tl.atomic_add(c, acc.to(fp16).sum(1).sum(0) * 0)\n";
+static const char guarded[] = HEAD "    if program_id(0) > 7:\n        return\n" PLACE(
+   "program_id(0)", "program_id(1)", "program_id(2)") LOOP("0", "n") STORED;
+
+static TilecProgram *
+compile(TilecSession *s, const char *source, TilecTma tma)
+{
+   TilecCompileOptions o = {.struct_size = sizeof o,
+                            .file = "k.tile",
+                            .source = source,
+                            .source_bytes = strlen(source),
+                            .arch = "sm_90a",
+                            .tma = tma};
+   TilecProgram *p = NULL;
+   if (tilec_compile(s, &o, &p) != TILEC_OK)
+      fail_msg("%s\n%s", source, tilec_session_error(s));
+   return p;
+}
+
+static TilecSession *
+open_session(void)
+{
+   TilecSession *s;
+   TilecSessionOptions so = {.struct_size = sizeof so};
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   return s;
+}
+
+static bool
+is_persistent(TilecSession *s, const char *source, TilecTma tma)
+{
+   TilecProgram *p = compile(s, source, tma);
+   const TilecKernelInfo *k = tilec_program_info(p)->kernels;
+   bool is = k->launch_grid[0] != NULL;
+   assert_int_equal(is, k->num_hidden && k->hidden[0].kind == TILEC_HIDDEN_EXPR);
+   tilec_program_free(p);
+   return is;
+}
+
+static void
+uniform_programs_share_blocks(void **state)
+{
+   (void)state;
+   TilecSession *s = open_session();
+   assert_true(is_persistent(s, product, TILEC_TMA_ON));
+   assert_true(is_persistent(s, scaled, TILEC_TMA_ON));
+   assert_false(is_persistent(s, product, TILEC_TMA_OFF)); /* threads copy */
+   assert_false(is_persistent(s, triangle, TILEC_TMA_ON)); /* not equally long */
+   assert_false(is_persistent(s, counted, TILEC_TMA_ON));  /* atomics */
+   assert_false(is_persistent(s, guarded, TILEC_TMA_ON));  /* some have nothing to do */
+   tilec_session_free(s);
+}
+
+typedef struct Buffers {
+   uint16_t *a, *b, *c;
+   size_t na, nb, nc;
+} Buffers;
+
+static uint16_t *
+filled(size_t n, uint32_t *rng)
+{
+   uint16_t *x = aligned_alloc(128, (2 * n + 127) / 128 * 128);
+   for (size_t i = 0; i < n; i++) {
+      *rng = *rng * 1664525u + 1013904223u;
+      x[i] = (uint16_t)tl_double_to_bits(TL_FP16, (double)(*rng >> 8) / (1 << 23) - 1,
+                                         TL_ROUND_NEAREST_EVEN);
+   }
+   return x;
+}
+
+static Buffers
+run(const TilecProgram *p, const uint32_t grid[3], int n, TilecHostMode mode, uint32_t sms)
+{
+   uint32_t rng = grid[0] * 7919 + grid[1] * 31 + grid[2];
+   size_t rows = grid[0] * 128u, columns = grid[1] * 128u, z = grid[2], k = (size_t)n;
+   Buffers x = {.na = z * rows * k, .nb = z * k * columns, .nc = z * rows * columns};
+   x.a = filled(x.na, &rng);
+   x.b = filled(x.nb, &rng);
+   x.c = aligned_alloc(128, 2 * x.nc);
+   memset(x.c, 0xff, 2 * x.nc); /* NaN */
+   const TilecArg args[] = {tilec_ptr(TILEC_DTYPE_NONE, x.a, 2 * x.na),
+                            tilec_ptr(TILEC_DTYPE_NONE, x.b, 2 * x.nb),
+                            tilec_ptr(TILEC_DTYPE_NONE, x.c, 2 * x.nc),
+                            tilec_int(TILEC_I32, n),
+                            tilec_int(TILEC_I32, (int)rows),
+                            tilec_int(TILEC_I32, (int)columns)};
+   TilecHostLaunch l = {.struct_size = sizeof l,
+                        .mode = mode,
+                        .grid = {grid[0], grid[1], grid[2]},
+                        .args = args,
+                        .num_args = sizeof args / sizeof args[0],
+                        .multiprocessors = sms};
+   TilecFault fault;
+   if (tilec_program_run_cpu(p, &l, &fault) != TILEC_OK)
+      fail_msg("grid %u, %u, %u on %u: %s", grid[0], grid[1], grid[2], sms, fault.message);
+   return x;
+}
+
+static void
+release(Buffers *x)
+{
+   free(x->a);
+   free(x->b);
+   free(x->c);
+}
+
+/* Sums of n products in another order, rounded to fp16 once. */
+static void
+compare(const Buffers *want, const Buffers *got, const uint32_t grid[3], uint32_t sms)
+{
+   for (size_t i = 0; i < want->nc; i++) {
+      double x = tl_bits_to_double(TL_FP16, want->c[i]), y = tl_bits_to_double(TL_FP16, got->c[i]);
+      if (!(fabs(x - y) <= 2e-3 * (1 + fabs(x))))
+         fail_msg("grid %u, %u, %u on %u: element %zu is %g, not %g", grid[0], grid[1], grid[2],
+                  sms, i, y, x);
+   }
+}
+
+static void
+every_program_runs_once(void **state)
+{
+   static const uint32_t grids[][3] = {{1, 1, 1}, {3, 1, 1}, {2, 2, 1}, {1, 2, 2}, {3, 1, 2}};
+   static const char *const sources[] = {product, scaled};
+   (void)state;
+   TilecSession *s = open_session();
+   for (unsigned i = 0; i < 2; i++) {
+      TilecProgram *p = compile(s, sources[i], TILEC_TMA_ON);
+      for (unsigned g = 0; g < sizeof grids / sizeof grids[0]; g++) {
+         int n = 64 + 64 * (int)(g % 4);
+         Buffers want = run(p, grids[g], n, TILEC_HOST_CPU, 0);
+         for (uint32_t sms = 0; sms < 5; sms += sms == 2 ? 2 : 1) {
+            Buffers got = run(p, grids[g], n, TILEC_HOST_SIM, sms);
+            compare(&want, &got, grids[g], sms);
+            release(&got);
+         }
+         release(&want);
+      }
+      tilec_program_free(p);
+   }
+   tilec_session_free(s);
+}
+
+int
+test_persistent(void)
+{
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(uniform_programs_share_blocks),
+      cmocka_unit_test(every_program_runs_once),
+   };
+   return cmocka_run_group_tests(tests, NULL, NULL);
+}
