@@ -129,6 +129,18 @@ device_argument(void *user, TilecDtype dtype, size_t at, size_t bytes)
    return tilec_view(dtype, user, at);
 }
 
+/* The record for one multiprocessor: programs share a block where they may. */
+static char *
+for_one_multiprocessor(const char *json)
+{
+   char *copy = strdup(json);
+   if (!copy)
+      abort();
+   for (char *at = copy; (at = strstr(at, "num_sms"));)
+      memcpy(at, "1      ", strlen("num_sms"));
+   return copy;
+}
+
 static TilecStatus
 run_on_device(const Place *at, const TilecProgram *program, const GenProgram *p, RunMemory *m,
               char *why)
@@ -136,11 +148,12 @@ run_on_device(const Place *at, const TilecProgram *program, const GenProgram *p,
    TilecArg args[RUN_MAX_ARGS];
    size_t ptx_bytes, json_bytes, n = run_args(p, m, device_argument, at->memory, args);
    const char *ptx = tilec_program_text(program, TILEC_STAGE_PTX, &ptx_bytes);
-   const char *json = tilec_program_metadata(program, &json_bytes);
+   char *json = for_one_multiprocessor(tilec_program_metadata(program, &json_bytes));
    TilecModule *module = NULL;
    TilecKernel *kernel;
    TilecLaunch launch = {.grid = {p->grid[0], p->grid[1], p->grid[2]}};
    TilecStatus s = tilec_module_load(at->rt, ptx, ptx_bytes, json, json_bytes, &module);
+   free(json);
    if (s == TILEC_OK)
       s = tilec_module_kernel(module, NULL, &kernel);
    if (s == TILEC_OK)

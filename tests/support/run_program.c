@@ -178,7 +178,8 @@ run_on_host(const TilecProgram *program, const GenProgram *p, TilecHostMode mode
                              .grid = {p->grid[0], p->grid[1], p->grid[2]},
                              .args = args,
                              .num_args = run_args(p, m, host_argument, m->data, args),
-                             .num_threads = 1};
+                             .num_threads = 1,
+                             .multiprocessors = 1}; /* programs share a block where they may */
    TilecStatus status = tilec_program_run_cpu(program, &launch, &fault);
    if (status != TILEC_OK)
       snprintf(why, RUN_WHY_BYTES, "%s: %s", tilec_status_string(status), fault.message);
