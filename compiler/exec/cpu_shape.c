@@ -167,17 +167,6 @@ tl_cpu_program_id(TlExecThread *t, const TlExecInst *inst)
    return true;
 }
 
-/* Each program is a block, counted as tl_exec_program does. */
-bool
-tl_cpu_block_id(TlExecThread *t, const TlExecInst *inst)
-{
-   const uint32_t *grid = t->run->grid, *at = t->program;
-   uint32_t number = at[0] + grid[0] * (at[1] + grid[1] * at[2]);
-   uint32_t v = inst->op->opcode == TL_OP_BLOCK_ID ? number : grid[0] * grid[1] * grid[2];
-   tl_cpu_fill(tl_cpu_data(t, inst->result[0]), &v, sizeof v, 1);
-   return true;
-}
-
 bool
 tl_cpu_sreg(TlExecThread *t, const TlExecInst *inst)
 {

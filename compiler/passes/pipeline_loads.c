@@ -9,6 +9,7 @@
 #include "passes/dot_layouts.h"
 #include "passes/live_words.h"
 #include "passes/lower/lower.h"
+#include "passes/place/place.h"
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
 #include "passes/ring_boxes.h"
@@ -250,9 +251,8 @@ tl_ring_turned_type(const TlPipe *p, const TlRingLoad *l)
                           tl_layout_intern(p->types, &memory), 1);
 }
 
-/* Are masked-off elements what a copy leaves for them? */
-static bool
-is_zero_fill(const TlOp *load)
+bool
+tl_is_zero_fill(const TlOp *load)
 {
    assert(load->opcode == TL_OP_LOAD);
    uint64_t bits;
@@ -261,23 +261,56 @@ is_zero_fill(const TlOp *load)
 
 static const char too_narrow[] = "a thread has less than 4 neighbouring bytes under one mask";
 
-/* A ring that is read into registers: rows as they lie in global memory, or, where a buffer with
- * other rows is stored from there, swizzled for reads across them. */
+TlLinear
+tl_ring_rows(const TlType *t, const unsigned *order, bool is_swizzled)
+{
+   return is_swizzled ? tl_hw_shared_swizzled(t->rank, t->shape, tl_dtype_info[t->dtype].bytes,
+                                              order, WIDEST_SWIZZLE)
+                      : tl_hw_shared_plain(t->rank, t->shape, order);
+}
+
+/* May this user of a load read the ring itself, in the layout that it converts to? */
+static bool
+reads_ring(const TlPipe *p, const TlRingLoad *l, const TlOp *user)
+{
+   return user->opcode == TL_OP_CONVERT_LAYOUT && user->block == p->body && tl_is_zero_fill(l->op);
+}
+
+/* Wavefronts of all reads of a ring with these rows. */
+static int64_t
+read_wavefronts(const TlPipe *p, const TlRingLoad *l, const TlLinear *rows)
+{
+   int64_t sum = 0;
+   bool is_read = false; /* in the load's own layout */
+   const TlType *t = tl_result(l->op, 0)->type;
+   unsigned bytes = tl_dtype_info[t->dtype].bytes;
+   for (const TlUse *u = tl_result(l->op, 0)->uses; u; u = u->next) {
+      bool is_other = reads_ring(p, l, u->user);
+      if (is_other || !is_read)
+         sum += tl_place_shared_wavefronts(
+            is_other ? tl_result(u->user, 0)->type->layout : t->layout, rows, bytes, TL_TILE_LOAD);
+      is_read |= !is_other;
+   }
+   return sum;
+}
+
+/* A ring that is read into registers: rows as they lie in global memory or swizzled, whatever reads
+ * have fewer conflicts with; or, where a buffer with other rows is stored from there, swizzled for
+ * reads across them. */
 static void
 choose_rows(TlPipe *p, TlRingLoad *l, bool is_read_across)
 {
    const TlType *t = tl_result(l->op, 0)->type;
    TlAccess a = tl_access_of(p->facts, l->op);
-   TlLinear memory = is_read_across
-                        ? tl_hw_shared_swizzled(t->rank, t->shape, tl_dtype_info[t->dtype].bytes,
-                                                a.order, WIDEST_SWIZZLE)
-                        : tl_hw_shared_plain(t->rank, t->shape, a.order);
+   TlLinear plain = tl_ring_rows(t, a.order, false), swizzled = tl_ring_rows(t, a.order, true);
+   bool is_swizzled =
+      is_read_across || read_wavefronts(p, l, &swizzled) < read_wavefronts(p, l, &plain);
    for (unsigned d = 0; d < t->rank; d++)
       l->order[d] = d;
    l->alloc = NULL;
    l->is_turned = false;
    l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
-                              tl_layout_intern(p->types, &memory), 1);
+                              tl_layout_intern(p->types, is_swizzled ? &swizzled : &plain), 1);
 }
 
 static bool
@@ -301,7 +334,7 @@ choose_ring(TlPipe *p, TlRingLoad *l)
    unsigned same[TL_MAX_RANK];
    for (unsigned d = 0; d < t->rank; d++)
       same[d] = d;
-   if (!is_zero_fill(l->op) || !find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
+   if (!tl_is_zero_fill(l->op) || !find_buffer(p, l, tl_result(l->op, 0), same, 0)) {
       choose_rows(p, l, false);
    } else {
       l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
@@ -561,11 +594,22 @@ tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
 {
    assert(view->type->kind == TL_TYPE_MEMDESC);
    TlValue *loaded = tl_result(l->op, 0);
-   if (!only_fills_buffer(l)) {
+   bool only_fills = only_fills_buffer(l);
+   for (TlUse *u = loaded->uses, *next; u && !only_fills; u = next) {
+      TlOp *convert = u->user;
+      next = u->next;
+      if (!reads_ring(p, l, convert))
+         continue;
+      TlBuilder b = tl_builder_before(convert);
+      TlValue *from = tl_ring_turned_view(p, &b, l, view), *to = tl_result(convert, 0);
+      tl_replace_uses(to, tl_t1(&b, TL_OP_LOCAL_LOAD, to->type, from));
+      tl_remove(convert);
+   }
+   if (!only_fills && loaded->uses) {
       TlBuilder b = tl_builder_before(l->first_use);
       b.range = l->op->range;
       TlValue *v = tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, tl_ring_turned_view(p, &b, l, view));
-      if (!is_zero_fill(l->op))
+      if (!tl_is_zero_fill(l->op))
          v = tl_b3(&b, TL_OP_SELECT, tl_arg(l->op, 1), v, tl_arg(l->op, 2));
       tl_replace_uses(loaded, v);
    }

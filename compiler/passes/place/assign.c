@@ -20,6 +20,7 @@
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/lower/lower.h"
+#include "passes/pipeline_loops.h"
 
 #include <assert.h>
 #include <string.h>
@@ -455,13 +456,38 @@ demand_of(Assign *a, const Var *x, const TlLinear *home)
 }
 
 /* ---- costs ---- */
+/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?  Asked
+ * of what is cheap to know: a load that another reason keeps from running ahead is converted. */
+static bool
+comes_from_ring(Assign *a, const TlOp *load)
+{
+   enum { LEAST_COPY = 4 };
+   const TlOp *loop = tl_parent(load);
+   const TlType *t = tl_result(load, 0)->type;
+   const TlPassCx *cx = a->p->cx;
+   if (load->opcode != TL_OP_LOAD || t->kind != TL_TYPE_TILE || !loop ||
+       loop->opcode != TL_OP_FOR || tl_for_stages(loop) < 2 ||
+       !tl_block_has(load->block, TL_OP_DOT))
+      return false;
+   unsigned bytes = tl_dtype_info[tl_memory_dtype(t->elem)].bytes;
+   TlAccess access = tl_access_of(a->p->facts, load);
+   return cx->target && tl_is_zero_fill(load) && !tl_attr_int(load, TL_ATTR_VOLATILE) &&
+          bytes * tl_access_vec(&access) >= LEAST_COPY;
+}
+
 static int64_t
 need_cost(Assign *a, const Need *n, const TlLinear *have)
 {
    assert(have);
    int64_t w = block_weight(tl_value_block(n->value));
-   if (n->layout)
-      return w * tl_place_cost_convert(a->costs, n->value->type->elem, have, n->layout);
+   if (n->layout) {
+      int64_t cost = tl_place_cost_convert(a->costs, n->value->type->elem, have, n->layout);
+      if (cost && n->value->def && comes_from_ring(a, n->value->def)) {
+         int64_t read = tl_place_cost_ring_read(a->costs, n->value->def, n->layout);
+         cost = read < cost ? read : cost;
+      }
+      return w * cost;
+   }
    if (n->value->def && n->value->def->opcode == TL_OP_LOAD)
       return 0;
    const TlDotForm *f = tl_map_get(&a->p->dots, n->dot);

@@ -3,6 +3,7 @@
 #include "layout/cost.h"
 #include "layout/matrices.h"
 #include "passes/lower/lower.h"
+#include "passes/pipeline_loops.h"
 
 #include <assert.h>
 
@@ -27,6 +28,7 @@ struct TlPlaceCosts {
    uintptr_t num;
    TlMap conversions;  /* (from, to, bytes) -> cost + 1 */
    TlMap accesses;     /* memory operation -> TlAccess * */
+   TlMap ring_reads;   /* (load, layout) -> cost + 1 */
    TlConvertPlan plan; /* scratch */
 };
 
@@ -39,6 +41,7 @@ tl_place_costs_new(TlPlace *p, TlArena *arena)
    tl_map_init(&c->index, arena);
    tl_map_init(&c->conversions, arena);
    tl_map_init(&c->accesses, arena);
+   tl_map_init(&c->ring_reads, arena);
    return c;
 }
 
@@ -226,6 +229,26 @@ access_of(TlPlaceCosts *c, const TlOp *op)
    *a = tl_access_of(c->place->facts, op);
    tl_map_put(&c->accesses, op, a);
    return a;
+}
+
+int64_t
+tl_place_cost_ring_read(TlPlaceCosts *c, const TlOp *load, const TlLinear *to)
+{
+   const TlType *t = tl_result(load, 0)->type;
+   const void *key =
+      (const void *)(((uintptr_t)tl_result(load, 0)->id << 20) + tl_place_layout_index(c, to));
+   uintptr_t known = (uintptr_t)tl_map_get(&c->ring_reads, key);
+   if (known)
+      return (int64_t)known - 1;
+   int64_t least = INT64_MAX;
+   for (unsigned is_swizzled = 0; is_swizzled < 2; is_swizzled++) {
+      TlLinear memory = tl_ring_rows(t, access_of(c, load)->order, is_swizzled);
+      int64_t n =
+         tl_place_shared_wavefronts(to, &memory, tl_dtype_info[t->dtype].bytes, TL_TILE_LOAD);
+      least = n < least ? n : least;
+   }
+   tl_map_put(&c->ring_reads, key, (void *)(uintptr_t)(least * WAVEFRONT + 1));
+   return least * WAVEFRONT;
 }
 
 static int64_t
