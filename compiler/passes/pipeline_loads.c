@@ -271,21 +271,22 @@ tl_ring_rows(const TlType *t, const unsigned *order, bool is_swizzled)
 
 /* May this user of a load read the ring itself, in the layout that it converts to? */
 static bool
-reads_ring(const TlPipe *p, const TlRingLoad *l, const TlOp *user)
+reads_ring(const TlRingLoad *l, const TlOp *user)
 {
-   return user->opcode == TL_OP_CONVERT_LAYOUT && user->block == p->body && tl_is_zero_fill(l->op);
+   return user->opcode == TL_OP_CONVERT_LAYOUT && user->block == l->op->block &&
+          tl_is_zero_fill(l->op);
 }
 
 /* Wavefronts of all reads of a ring with these rows. */
 static int64_t
-read_wavefronts(const TlPipe *p, const TlRingLoad *l, const TlLinear *rows)
+read_wavefronts(const TlRingLoad *l, const TlLinear *rows)
 {
    int64_t sum = 0;
    bool is_read = false; /* in the load's own layout */
    const TlType *t = tl_result(l->op, 0)->type;
    unsigned bytes = tl_dtype_info[t->dtype].bytes;
    for (const TlUse *u = tl_result(l->op, 0)->uses; u; u = u->next) {
-      bool is_other = reads_ring(p, l, u->user);
+      bool is_other = reads_ring(l, u->user);
       if (is_other || !is_read)
          sum += tl_place_shared_wavefronts(
             is_other ? tl_result(u->user, 0)->type->layout : t->layout, rows, bytes, TL_TILE_LOAD);
@@ -303,8 +304,7 @@ choose_rows(TlPipe *p, TlRingLoad *l, bool is_read_across)
    const TlType *t = tl_result(l->op, 0)->type;
    TlAccess a = tl_access_of(p->facts, l->op);
    TlLinear plain = tl_ring_rows(t, a.order, false), swizzled = tl_ring_rows(t, a.order, true);
-   bool is_swizzled =
-      is_read_across || read_wavefronts(p, l, &swizzled) < read_wavefronts(p, l, &plain);
+   bool is_swizzled = is_read_across || read_wavefronts(l, &swizzled) < read_wavefronts(l, &plain);
    for (unsigned d = 0; d < t->rank; d++)
       l->order[d] = d;
    l->alloc = NULL;
@@ -598,7 +598,7 @@ tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
    for (TlUse *u = loaded->uses, *next; u && !only_fills; u = next) {
       TlOp *convert = u->user;
       next = u->next;
-      if (!reads_ring(p, l, convert))
+      if (!reads_ring(l, convert))
          continue;
       TlBuilder b = tl_builder_before(convert);
       TlValue *from = tl_ring_turned_view(p, &b, l, view), *to = tl_result(convert, 0);
