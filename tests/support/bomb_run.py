@@ -2,8 +2,6 @@
 limit, with a result or an error that says what is wrong.  In time is said of idle cores: neither
 its processor time nor the time that it is without a processor may be over the limit."""
 
-import concurrent.futures
-import functools
 import os
 import subprocess
 import sys
@@ -67,28 +65,21 @@ class Command:
             yield f"{len(self.out)} bytes of messages"
 
 
-def run_bomb(commands, tilec, parent, name):
-    """The commands of one of them, in a folder of its own, with the codes they ended with."""
-    folder = os.path.join(parent, name)
-    os.mkdir(folder)
-    return [(command, command.run()) for command in commands(tilec, folder, name)]
-
-
 def main(bombs, commands):
-    """`SCRIPT TILEC [NAME..]`; commands(tilec, folder, name) makes the input and the commands.
-    As many run at once as there are cores, up to four, which may need a gigabyte each."""
-    names = [name for name in bombs if name in (sys.argv[2:] or bombs)]
+    """`SCRIPT TILEC [NAME..]`; commands(tilec, folder, name) makes the input and the commands."""
+    only = sys.argv[2:]
     failed = worst = most = 0
-    with tempfile.TemporaryDirectory() as folder, \
-            concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), 4)) as pool:
-        run = functools.partial(run_bomb, commands, sys.argv[1], folder)
-        for name, done in zip(names, pool.map(run, names)):
-            for command, code in done:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in bombs:
+            if only and name not in only:
+                continue
+            for command in commands(sys.argv[1], folder, name):
+                code = command.run()
                 faults = list(command.faults(code))
                 failed += bool(faults)
                 worst, most = max(worst, command.took), max(most, command.memory)
                 first = "" if command.talks else command.out.split("\n")[0][-100:]
                 print(f"{'FAIL' if faults else 'ok  '} {name:20} {command.took:5.1f} s "
                       f"{command.memory >> 20:5} MiB  {code} {', '.join(faults)} {first}", flush=True)
-    print(f"{len(names)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
+    print(f"{len(bombs)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
     sys.exit(failed != 0)
