@@ -232,6 +232,14 @@ tl_unit(command tl_cli)
 
 include(consumer/tests.cmake)
 
+# Where no earlier run tells which tests are long, these begin first, so that at the end no core waits
+# for one of them.
+foreach(test unit.passes golden.run install.packages errors.unseen)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES COST 50)
+  endif()
+endforeach()
+
 # Every program that ctest runs, without the rest: what the sanitizer build needs.
 add_custom_target(tilec_test_programs)
 foreach(dir "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/runtime")

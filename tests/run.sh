@@ -72,15 +72,35 @@ show_failed_tests() { # LOG
         END { exit !any }' "$1"
 }
 
-# Three minutes of tests/fuzz/run.sh on all cores, six of processor time on two, where clang's
-# libFuzzer can be had.  Elsewhere the corpora have been replayed by ctest, and nothing is searched.
+# Whether clang 22 has its libFuzzer here, and so its sanitizers: they are of one package.
+has_libfuzzer() {
+   command -v clang-22 >/dev/null || return
+   local library path
+   library=libclang_rt.fuzzer-$(uname -m).a
+   path=$(clang-22 "-print-file-name=$library") # with its folder, where it is found
+   if [[ $path == "$library" ]]; then
+      (tilec_install libclang-rt-22-dev) || true
+      path=$(clang-22 "-print-file-name=$library")
+   fi
+   [[ $path != "$library" ]]
+}
+
+# Address and undefined-behaviour sanitizers.  The preset `fuzz` is all in one: of every target, for
+# clang's warnings; under its sanitizers; with the programs that search.  Elsewhere the preset `asan`
+# does by gcc what it can: without libFuzzer the corpora are replayed, and nothing is searched.
+test_sanitized() {
+   local targets=()
+   [[ $sanitized == fuzz ]] || targets=(tilec_test_programs)
+   tilec_build "$sanitized" "${targets[@]}"
+   run_ctest "$sanitized" -R '^(unit|golden|fuzz)\.'
+}
+
+# Three minutes of tests/fuzz/run.sh on all cores, six of processor time on two.
 # What a search meets depends on the machine's speed, so that one tree would pass here and fail
 # there: a find is printed with its bytes and fails nothing before it is a file in tests/fuzz/finds,
 # which ctest replays.
 search_for_failures() {
-   local library=/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.fuzzer-x86_64.a
-   [[ -e $library ]] || (tilec_install libclang-rt-22-dev) || true
-   if [[ ! -e $library ]]; then
+   if [[ $sanitized != fuzz ]]; then
       tilec_say "no libFuzzer for clang 22: nothing is searched"
       return
    fi
@@ -90,7 +110,7 @@ search_for_failures() {
    if ((status == 1)); then
       print_finds
    elif ((status)); then
-      failed+=(fuzz)
+      failed+=(search)
    fi
 }
 
@@ -127,16 +147,17 @@ counts() {
 
 tilec_begin tests
 tilec_install "${tilec_check_packages[@]}"
+sanitized=asan
+((with_asan)) && has_libfuzzer && sanitized=fuzz
 tilec_build release
 run_ctest release
-if command -v clang-22 >/dev/null; then
+if [[ $sanitized != fuzz ]] && command -v clang-22 >/dev/null; then
    tilec_build clang # the same warnings by another compiler; nothing is run
 fi
 if ((with_asan)); then
    export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:allocator_may_return_null=1}
    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-   tilec_build asan tilec_test_programs
-   run_ctest asan -R '^(unit|golden|fuzz)\.'
+   test_sanitized
    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
    tilec_build tsan jit_threads cache_stress unit_examples unit_runtime unit_runtime_jit fakecuda fakecuda_broken
    run_ctest tsan -R '^(threads\.jit|cache\.stress|unit\.examples|unit\.runtime|unit\.runtime_jit)$'
@@ -145,7 +166,7 @@ if ((with_asan)); then
    tilec_say "lines, branches and functions of compiler/ and runtime/ that quick tests run"
    grep -E ' lines | functions|^fewer than |^run or gone' "$tilec_root/build/coverage/report.txt" || true
    tilec_say "address and undefined-behaviour sanitizers"
-   closing_lines asan
+   closing_lines "$sanitized"
    tilec_say "thread sanitizer"
    closing_lines tsan
 fi
@@ -156,7 +177,7 @@ fi
 tilec_say "release"
 closing_lines release
 logs=("$tilec_root/build/release/ctest.log")
-((with_asan)) && logs+=("$tilec_root/build"/{asan,tsan}/ctest.log)
+((with_asan)) && logs+=("$tilec_root/build"/{"$sanitized",tsan}/ctest.log)
 tilec_say "in all $(counts "${logs[@]}") in $(tilec_time $SECONDS); ${tilec_log#"$tilec_root"/}"
 if ((${#failed[@]})); then
    tilec_say "failed: ${failed[*]}"

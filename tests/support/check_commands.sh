@@ -19,6 +19,7 @@ stand_in() { # PATH, text from standard input
 stand_in "$work/bin/apt-get" <<<'echo "apt: noise"; [[ " $* " != *" $APT_FAILS "* ]]'
 stand_in "$work/bin/dpkg-query" <<<'echo "$PACKAGES"'
 stand_in "$work/bin/apt-cache" <<<'echo "  Candidate: 1:22"'
+stand_in "$work/bin/clang-22" <<<'echo "$FUZZER_IN${1#*=}"'
 stand_in "$work/bin/cmake" <<'CODE'
 for k in {1..3000}; do echo "[$k/3000] Building C object noise.o"; done # more than a pipe holds
 if [[ $BUILD_FAILS ]]; then
@@ -52,14 +53,14 @@ stand_in "$tree/build/release/examples/one" <<'CODE'
 printf 'elu N=1  on cpu  rel L2 3.0e-08  ok\nelu N=2  on cpu  rel L2 %s\n' "${RESULT:-2.0e-07  ok}"
 [[ ! $RESULT ]]
 CODE
-mkdir -p -- "$tree"/build/{release,clang,asan,tsan,coverage,fuzz/finds}
-touch -- "$tree"/build/{release,clang,asan,tsan,coverage}/build.ninja
+mkdir -p -- "$tree"/build/{release,clang,asan,tsan,coverage,fuzz}
+touch -- "$tree"/build/{release,clang,asan,tsan,coverage,fuzz}/build.ninja
 
 # run CODE SCRIPT [NAME=VALUE..]: runs it and compares its exit code
 run() {
    local wanted=$1 script=$2 code=0
    shift 2
-   env PATH="$work/bin:$PATH" PACKAGES=ii APT_FAILS=none TILEC_PTXAS=/bin/true "$@" "$tree/$script" \
+   env PATH="$work/bin:$PATH" PACKAGES=ii APT_FAILS=none FUZZER_IN=/lib/ TILEC_PTXAS=/bin/true "$@" "$tree/$script" \
       >"$work/said" 2>&1 </dev/null || code=$?
    [[ $code == "$wanted" ]] || fail "$script $*: exit code $code"
 }
@@ -84,12 +85,16 @@ says() {
 
 run 0 tests/run.sh
 says '^== building release: [0-9]+ s$' '^== testing release: [0-9]+ s$' '99% tests passed' \
+   '^== testing fuzz: ' '^== building tsan: ' '^searched$' \
    '^== in all 6 tests passed, 3 skipped, 0 failed in [0-9]+ s' \
-   '^== counting lines and branches: [0-9]+ s$' '^all +95 of +100 lines +95.0 %' not noise 'Test +#'
+   '^== counting lines and branches: [0-9]+ s$' '^all +95 of +100 lines +95.0 %' not noise 'Test +#' \
+   'building (asan|clang)'
 grep -q 'unit.base' "$tree/build/tests.log" || fail "no log"
 run 1 tests/run.sh TEST_FAILS=1
-says '^== testing release: FAILED after' '4 != 5' '3 failed in' '^== failed: release asan tsan' \
+says '^== testing release: FAILED after' '4 != 5' '3 failed in' '^== failed: release fuzz tsan' \
    not 'unit.base' 'gpu.aot'
+run 0 tests/run.sh FUZZER_IN= # clang 22 without libFuzzer
+says '^== building clang: ' '^== testing asan: ' 'nothing is searched' not 'fuzz: ' '^searched$'
 run 1 tests/run.sh LINES_RUN=91
 says '^== counting lines and branches: FAILED' '^all +91 of' '^fewer than 92 % of the lines run' \
    '^== failed: coverage$'

@@ -65,10 +65,19 @@ tilec_clear_line() {
    [[ ! -t 1 ]] || printf '\r\033[K'
 }
 
-# tilec_phase TEXT COMMAND..: runs it, output to the log; a line with its time.  Its status; the
-# caller shows what of the log a failure needs.
+# Processor time of the script's steps so far, in hundredths of a second, where /proc tells.
+tilec_processor_time() {
+   local stat=()
+   read -ra stat 2>/dev/null <"/proc/$$/stat" || true
+   printf '%d' $((${stat[15]:-0} + ${stat[16]:-0}))
+}
+
+# tilec_phase TEXT COMMAND..: runs it, output to the log, at its end the processor time, which tells
+# slow steps from a busy machine; shown is a line with its time.  Its status; the caller shows what of
+# the log a failure needs.
 tilec_phase() {
-   local text=$1 from=$SECONDS status=0 ticker
+   local text=$1 from=$SECONDS from_processor status=0 ticker
+   from_processor=$(tilec_processor_time)
    shift
    mkdir -p -- "${tilec_log%/*}"
    printf '\n== %s: %s\n' "$text" "$*" >>"$tilec_log"
@@ -83,6 +92,7 @@ tilec_phase() {
       wait "$ticker" 2>/dev/null || true
       tilec_clear_line
    fi
+   printf -- '-- %d s of processor time\n' $((($(tilec_processor_time) - from_processor) / 100)) >>"$tilec_log"
    if ((status)); then
       printf '== %s: FAILED after %s\n' "$text" "$(tilec_time $((SECONDS - from)))"
    else
