@@ -26,6 +26,11 @@
  * before it; boxes write over it by the same way.  What asynchronous copies brought needs none
  * (docs/decisions/0016), nor do boxes, which come by the async proxy themselves.
  *
+ * An atomic that releases comes after what the whole block stored in the same buffer before it, as
+ * a scalar one does from lowering on: the elements that a thread adds to, others may have set.
+ * Each buffer (a parameter) counts as one byte behind the shared memory, which stores write and
+ * releasing atomics read; other accesses to it are the kernel's own to order.
+ *
  * Roles run at the same time, each with a named barrier of its own; what one does is ordered with
  * what another does by mbarriers, which specialize_warps places; these order all that is guarded by
  * them (the rings of both), also within a role.  So each begins with what came
@@ -36,6 +41,7 @@
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
+#include "passes/pipeline_loops.h"
 
 #include <assert.h>
 #include <string.h>
@@ -59,6 +65,9 @@ typedef struct Access {
 } Access;
 
 enum { MAX_AGE = 255 };
+
+/* Global memory lies where no shared memory is, a byte for each buffer; from here on all of it. */
+#define GLOBAL_BEGIN (UINT32_MAX - 64)
 
 typedef struct State {
    TL_VEC(Access) open;
@@ -170,17 +179,43 @@ is_own_box(const TlOp *op)
    return op->opcode == TL_OP_TMA_LOAD && tl_attr_extent(op, &e) && !e.guarded && e.phase >= 0;
 }
 
+static bool
+releases(const TlOp *op)
+{
+   if (op->opcode != TL_OP_ATOM_RMW && op->opcode != TL_OP_ATOM_CAS)
+      return false;
+   int64_t sem = tl_attr_int(op, TL_ATTR_SEM);
+   return sem == TL_SEM_RELEASE || sem == TL_SEM_ACQ_REL;
+}
+
+/* Different parameters are taken for different memory. */
+static Access
+global_access(const TlOp *op)
+{
+   Access a = {.begin = GLOBAL_BEGIN, .end = UINT32_MAX, .is_write = op->opcode == TL_OP_ST_GLOBAL};
+   const TlValue *root = tl_pointer_root(tl_arg(op, 0));
+   if (root && root->index < a.end - a.begin) {
+      a.begin += root->index;
+      a.end = a.begin + 1;
+   }
+   return a;
+}
+
 /* Reads and writes of an operation: none, one or both. */
 static unsigned
 accesses_of(const TlOp *op, Access out[2])
 {
    if (op->opcode == TL_OP_WGMMA)
       return wgmma_accesses(op, out);
+   if (op->opcode == TL_OP_ST_GLOBAL || releases(op)) {
+      out[0] = global_access(op);
+      return 1;
+   }
    bool reads = tl_has_trait(op, TL_TRAIT_READS_SHARED);
    bool writes = tl_has_trait(op, TL_TRAIT_WRITES_SHARED);
    if (!reads && !writes)
       return 0;
-   TlExtent e = {.end = UINT32_MAX};
+   TlExtent e = {.end = GLOBAL_BEGIN};
    tl_attr_extent(op, &e);
    Access a = access_to(&e);
    unsigned n = 0;
@@ -207,6 +242,8 @@ conflict(const Access *a, const Access *b)
 {
    if (!(a->begin < b->end && b->begin < a->end) || (!a->is_write && !b->is_write) || a->in_flight)
       return NO_CONFLICT;
+   if (a->begin >= GLOBAL_BEGIN)
+      return a->is_write && !b->is_write ? BLOCK_CONFLICT : NO_CONFLICT;
    if (a->stages && b->stages && a->begin == b->begin && a->end == b->end && a->phase != b->phase)
       return NO_CONFLICT; /* another stage of the ring */
    if (a->is_guarded && b->is_guarded)
@@ -450,7 +487,8 @@ belongs_before(Barriers *b, TlOp *loop)
 {
    State before = copy(b, &b->state);
    for (size_t i = 0; i < before.open.len && has_own_boxes(loop); i++)
-      if (before.open.data[i].is_write && !before.open.data[i].in_flight)
+      if (before.open.data[i].is_write && !before.open.data[i].in_flight &&
+          before.open.data[i].begin < GLOBAL_BEGIN)
          return true;
    bool is_trial = b->is_trial, saves = try_loop(b, loop).barriers > 0;
    if (saves) {

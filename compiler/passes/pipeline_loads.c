@@ -98,6 +98,8 @@ pointer_base(const TlValue *v)
    case TL_OP_CONVERT_LAYOUT:
    case TL_OP_HINT:
       return tl_arg(v->def, 0);
+   case TL_OP_PICK: /* of lowered code */
+      return v->def->num_args == 1 ? tl_arg(v->def, 0) : NULL;
    default:
       return NULL;
    }

@@ -57,6 +57,7 @@ front end raises or asserts.
 | a constexpr that is annotated again, also by each round of `static_range` | the last counts |
 | tiles as arguments of a `noinline` function | it is inlined |
 | `atomic_cas` of tiles; its values in another type | broadcast and converted, as for other atomics |
+| `boundary_check=1`, a number in place of a tuple (`True` is refused by both) | that dimension alone |
 | `tl.float32(x)`, `triton.cdiv(n, 2)`, `tl.math.tanh`, a negative dimension in `permute`, fp8 with a constant | conversion, the function of that name, from the last, the constant in fp8 |
 
 | Triton 3.6 takes, tilec refuses | because Triton |
