@@ -1,6 +1,6 @@
 /* Reading the bound arguments of a builtin call: each reader checks one argument and reports what
  * it is instead, naming parameter and function. */
-#include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -220,6 +220,8 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");
+   else if (p->kind == TL_SV_TUPLE && tl_help_list(s, p->tuple))
+      tl_help(s->diags, "%s", tl_help_list(s, p->tuple));
    else if (p->kind == TL_SV_TUPLE && p->tuple->len == 1)
       tl_help(s->diags, "a comma makes a tuple, (x + offsets,): without it the parentheses hold "
                         "the pointer itself");

@@ -222,6 +222,20 @@ typedef struct Configs {
    const TlSvFunc *fn;
 } Configs;
 
+/* triton.Config({"BLOCK": 64, "num_warps": 8}): Triton's own num_warps, 4, takes its place. */
+static void
+check_option_in_dict(const Around *a, const TlNode *key)
+{
+   const char *name = key && key->kind == TL_AST_STR ? tl_ast_Str(key)->value.data : NULL;
+   if (!name || param_named(a->kernel, name) >= 0 || !is_launch_option(name))
+      return;
+   tl_report(a->s->diags, W0211, key->range, "a configuration's", name, a->kernel->name);
+   tl_help(a->s->diags,
+           "it has no effect among the parameters, and stands beside their dict: "
+           "triton.Config({..}, %s=..)",
+           name);
+}
+
 static void
 check_config(Around *a, const TlNode *call)
 {
@@ -268,7 +282,8 @@ check_config(Around *a, const TlNode *call)
    const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
    for (size_t i = 0; kwargs && kwargs->kind == TL_AST_DICT && i < tl_ast_Dict(kwargs)->keys.len;
         i++)
-      check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]);
+      if (!check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]))
+         check_option_in_dict(a, tl_ast_Dict(kwargs)->keys.data[i]);
 }
 
 /* The value that the decorator is given; NONE when it is not known here. */

@@ -170,20 +170,33 @@ read_asks(void *user, TlNode *n)
    tl_ast_children(n, read_asks, a);
 }
 
+static Asks
+asks_of(const TlNode *function)
+{
+   const TlNodeList *body = &tl_ast_Function(function)->body;
+   Asks asks = {0};
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         read_asks(&asks, body->data[i]);
+   return asks;
+}
+
+bool
+tl_returns_value(const TlNode *function)
+{
+   return function->kind != TL_AST_FUNCTION || asks_of(function).returns;
+}
+
 /* Whether its parameters are a launch's: by its decorators, a launch in the file, or because it
  * asks which program it is and gives nothing back. */
 static bool
 is_launched(const Uses *uses, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   const TlNodeList *body = &tl_ast_Function(fn->node)->body;
    bool is_tuned = d->len > 1 && !fn->qualname;
-   Asks asks = {0};
+   Asks asks = asks_of(fn->node);
    for (size_t i = 0; i < d->len; i++)
       is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
-   for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
-         read_asks(&asks, body->data[i]);
    return (is_tuned && !tl_is_wrapped(fn)) || tl_map_has(&uses->launched, fn->name) ||
           (asks.program && !asks.returns);
 }
@@ -366,6 +379,7 @@ describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
          continue;
       k.params[k.num_params++] = (TlKernelParam){
          .name = p->name,
+         .range = p->node.range,
          .is_constexpr = tl_is_constexpr_annotation(p->annotation),
          .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
          .type = annotation_entry(s, fn->source, p->annotation),

@@ -51,6 +51,8 @@ typedef struct Carried {
    bool assigned;
    TlValue **args[2]; /* block arguments: body (for), test and body (while) */
    TlFlat final;      /* at the end of the body */
+   bool changes_type; /* between the two: an error */
+   bool is_lost;      /* an error, of this kind or another */
 } Carried;
 
 typedef struct Loop {
@@ -217,6 +219,17 @@ carried_type(TlSema *s, const TlSv *v)
    return tl_dtype_info[strong.dtype].text;
 }
 
+/* Has a dimension of size 1 become larger? */
+static bool
+grows(const TlType *before, const TlType *now)
+{
+   assert(before->rank == now->rank);
+   for (unsigned d = 0; d < now->rank; d++)
+      if (before->shape[d] == 1 && now->shape[d] > 1)
+         return true;
+   return false;
+}
+
 static void
 report_type_change(TlSema *s, const Carried *c, const TlVar *v)
 {
@@ -242,8 +255,60 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
       tl_help(s->diags, "start with a tile: tl.zeros(%s, tl.%s)",
               tl_shape_text(s, v->value.value->type->rank, v->value.value->type->shape),
               tl_dtype_info[tl_type_elem(v->value.value->type)->dtype].triton_name);
+   else if (x && now && x->type->rank == now->rank && grows(x->type, now))
+      tl_help(s->diags,
+              "%s was joined with a value of another shape: a reduction leaves its axis out, and "
+              "keep_dims=True, or [:, None] behind it, keeps it as one of size 1",
+              c->name);
    else
       tl_help(s->diags, "give what has the other type another name than '%s'", c->name);
+}
+
+/* Is v computed from one of the values that c has at the end of the body? */
+static bool
+comes_from(const TlValue *v, const Carried *c, unsigned *steps)
+{
+   enum { MAX_STEPS = 1000 };
+   for (size_t i = 0; i < c->final.len; i++)
+      if (c->final.data[i] == v)
+         return true;
+   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
+      if (comes_from(tl_arg(v->def, i), c, steps))
+         return true;
+   return false;
+}
+
+/* m = maximum(m, x); l = l + m: where m becomes a tile, l does by that alone, and m is told of. */
+static bool
+follows_another(const Loop *l, const Carried *c)
+{
+   for (size_t i = 0; i < l->vars.len; i++) {
+      const Carried *other = &l->vars.data[i];
+      unsigned steps = 0;
+      for (size_t k = 0; other != c && other->changes_type && k < c->final.len; k++)
+         if (comes_from(c->final.data[k], other, &steps))
+            return true;
+   }
+   return false;
+}
+
+static void
+report_type_changes(TlSema *s, const Loop *l)
+{
+   const Carried *first = NULL;
+   bool is_told = false;
+   for (size_t i = 0; i < l->vars.len; i++) {
+      const Carried *c = &l->vars.data[i];
+      if (!c->changes_type)
+         continue;
+      first = first ? first : c;
+      if (!follows_another(l, c)) {
+         report_type_change(s, c, tl_frame_var(l->f, c->name));
+         is_told = true;
+      }
+   }
+   if (first && !is_told) /* each comes from another */
+      report_type_change(s, first, tl_frame_var(l->f, first->name));
 }
 
 /* Run-time parts of the variables at the end of the body, checked against their start. */
@@ -255,17 +320,20 @@ collect_finals(TlSema *s, Loop *l)
       if (c->excluded || !c->assigned)
          continue;
       TlVar *v = tl_frame_var(l->f, c->name);
-      bool ok = v->state == TL_VAR_BOUND;
-      if (!ok)
+      if (v->state != TL_VAR_BOUND)
          tl_lookup(s, l->f, c->name, l->range);
       else if (v->value.kind != TL_SV_POISON) {
-         ok = tl_flatten(s, &v->value, v->range, &c->final) && types_agree(&c->init, &c->final);
-         if (!ok)
-            report_type_change(s, c, v);
-      } else {
-         ok = false;
+         bool is_flat = tl_flatten(s, &v->value, v->range, &c->final);
+         c->changes_type = !is_flat || !types_agree(&c->init, &c->final);
+         if (!c->changes_type)
+            continue;
       }
-      if (!ok) {
+      c->is_lost = true;
+   }
+   report_type_changes(s, l);
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      if (c->is_lost) {
          c->before.value = tl_sv_poison();
          c->assigned = false;
       }

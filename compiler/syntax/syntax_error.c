@@ -290,6 +290,9 @@ operator_slip(const Place *p)
        ((p->t[p->at + 1].kind == TL_TOK_COLON && p->t[p->at].end == p->t[p->at + 1].begin) ||
         (before == TL_TOK_COLON && touches(p, 1))))
       return "there is no '::': a name of a module follows a '.', as in tl.maximum";
+   if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_ASSIGN &&
+       p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN)
+      return "an argument given by its name is one value; conditions are joined by '&'";
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
       return "arguments are separated by ',', as in range(0, n)";
@@ -448,8 +451,13 @@ help_foreign_word(TlParser *ps, const Place *p)
    bool is_own = tl_is_match(ps, p->first) || ps->is_match_block[ps->block_depth];
    if (p->at == p->first || p->t[p->first].kind != TL_TOK_NAME || is_own)
       return false;
+   size_t word = p->first; /* of `extern __shared__ float x[]` the second says more */
+   if ((is_text(p, word, "extern") || is_text(p, word, "static")) &&
+       p->t[word + 1].kind == TL_TOK_NAME &&
+       strncmp(p->ps->text + p->t[word + 1].begin, "__", 2) == 0)
+      word++;
    for (size_t i = 0; i < sizeof foreign_word / sizeof foreign_word[0]; i++) {
-      if (!is_text(p, p->first, foreign_word[i].word))
+      if (!is_text(p, word, foreign_word[i].word))
          continue;
       tl_help(ps->diags, "'%s' begins no statement like this one: %s", foreign_word[i].word,
               foreign_word[i].help);
