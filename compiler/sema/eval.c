@@ -199,6 +199,10 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
+   else if (a->kind == TL_SV_VALUE && tl_type_is_ptr_like(a->value->type) &&
+            b->kind == TL_SV_TUPLE && !b->tuple->is_list && op == TL_AST_OP_ADD)
+      tl_help(s->diags, "an offset is one number for each element: rows and columns are joined to "
+                        "rows[:, None] * stride + columns[None, :]");
    else if (!tl_help_no_number(s, a))
       (void)tl_help_no_number(s, b);
    return tl_sv_poison();

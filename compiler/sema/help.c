@@ -53,10 +53,14 @@ difference(const TlValue *a, const TlValue *b, unsigned deep, int64_t *out)
    if (!p || p->num_args != 2 || deep > MAX_DEEP)
       return false;
    const TlValue *left = tl_arg(p, 0), *right = tl_arg(p, 1);
-   bool is_mul = p->opcode == TL_OP_MUL && q && q->opcode == TL_OP_MUL && is_int_const(right, &n) &&
-                 is_same(right, tl_arg(q, 1), 0);
-   if (is_mul)
-      return difference(left, tl_arg(q, 0), deep + 1, out) && !__builtin_mul_overflow(*out, n, out);
+   if (p->opcode == TL_OP_MUL && q && q->opcode == TL_OP_MUL)
+      for (unsigned i = 0; i < 2; i++) { /* the factor on either side */
+         const TlValue *by = tl_arg(p, i), *other = tl_arg(p, 1 - i);
+         for (unsigned k = 0; k < 2 && is_int_const(by, &n); k++)
+            if (is_same(by, tl_arg(q, k), 0))
+               return difference(other, tl_arg(q, 1 - k), deep + 1, out) &&
+                      !__builtin_mul_overflow(*out, n, out);
+      }
    if (p->opcode == TL_OP_SUB && is_int_const(right, &n))
       return difference(left, b, deep + 1, out) && !__builtin_sub_overflow(*out, n, out);
    if (p->opcode != TL_OP_ADD)
@@ -76,14 +80,20 @@ tl_help_arange(TlSema *s, const TlCall *call)
    bool starts_in_run = start->kind == TL_SV_VALUE, ends_in_run = end->kind == TL_SV_VALUE;
    bool is_scalar = (!starts_in_run || start->value->type->kind == TL_TYPE_SCALAR) &&
                     (!ends_in_run || end->value->type->kind == TL_TYPE_SCALAR);
-   int64_t len;
+   int64_t len, power = 1;
    if ((!starts_in_run && !ends_in_run) || !is_scalar)
       return NULL;
-   if (starts_in_run && ends_in_run && difference(end->value, start->value, 0, &len) && len > 0)
-      return tl_arena_printf(s->arena,
-                             "the bounds are constants, and what the run decides is added: %.60s + "
-                             "tl.arange(0, %lld)",
-                             from, (long long)len);
+   bool has_len = starts_in_run && ends_in_run && difference(end->value, start->value, 0, &len) &&
+                  len > 0 && len <= TL_MAX_TILE_ELEMS;
+   while (has_len && power < len)
+      power *= 2;
+   if (has_len)
+      return tl_arena_printf(
+         s->arena,
+         "the bounds are constants, and what the run decides is added: %.60s + "
+         "tl.arange(0, %lld)%s",
+         from, (long long)power,
+         power > len ? ", whose length is a power of two: a mask leaves the rest out" : "");
    if (starts_in_run)
       return tl_arena_printf(s->arena,
                              "the bounds are constants, and what the run decides is added: %.60s + "

@@ -11,6 +11,7 @@
 #include "sema/arith.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 /* ---- compile-time loops ---- */
@@ -219,6 +220,22 @@ carried_type(TlSema *s, const TlSv *v)
    return tl_dtype_info[strong.dtype].text;
 }
 
+/* How a tile of the type is made of what is now one number. */
+static const char *
+tile_of(TlSema *s, const TlSv *number, const TlType *type)
+{
+   const char *shape = tl_shape_text(s, type->rank, type->shape);
+   const char *dtype = tl_dtype_info[tl_type_elem(type)->dtype].triton_name;
+   bool is_zero = !tl_sv_is_number(number) || tl_known_double(number) == 0;
+   if (is_zero)
+      return tl_arena_printf(s->arena, "tl.zeros(%s, tl.%s)", shape, dtype);
+   const char *text = tl_sv_constant_text(s, number);
+   bool is_word = isalpha((unsigned char)text[*text == '-']); /* inf, nan */
+   return tl_arena_printf(s->arena,
+                          is_word ? "tl.full(%s, float(\"%s\"), tl.%s)" : "tl.full(%s, %s, tl.%s)",
+                          shape, text, dtype);
+}
+
 /* Has a dimension of size 1 become larger? */
 static bool
 grows(const TlType *before, const TlType *now)
@@ -252,9 +269,9 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
    else if (x && v->value.kind == TL_SV_VALUE && x->type->rank == 0 &&
             tl_type_is_tile(v->value.value->type) &&
             tl_type_elem(v->value.value->type)->kind == TL_TYPE_SCALAR)
-      tl_help(s->diags, "start with a tile: tl.zeros(%s, tl.%s)",
-              tl_shape_text(s, v->value.value->type->rank, v->value.value->type->shape),
-              tl_dtype_info[tl_type_elem(v->value.value->type)->dtype].triton_name);
+      tl_help(s->diags,
+              "start with a tile, %s, or bring what is joined to one number by tl.max or tl.sum",
+              tile_of(s, &c->before.value, v->value.value->type));
    else if (x && now && x->type->rank == now->rank && grows(x->type, now))
       tl_help(s->diags,
               "%s was joined with a value of another shape: a reduction leaves its axis out, and "
@@ -438,6 +455,8 @@ leave_loop(TlSema *s, Loop *l, const TlNode *target)
             bool keep = old->state == TL_VAR_BOUND;
             *old = *now; /* a constexpr set in the loop */
             old->state = keep || now->state != TL_VAR_BOUND ? now->state : TL_VAR_LOOP_LOCAL;
+         } else if (old->value.kind == TL_SV_POISON) {
+            old->range = now->range; /* told of where it went wrong */
          } else if (now->value.kind != TL_SV_POISON) {
             tl_report(s->diags, E0245, now->range, now->name, tl_sv_describe(s, &old->value),
                       tl_sv_describe(s, &now->value));
