@@ -247,6 +247,14 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    if (is_unusable(s, a, range) || is_unusable(s, b, range))
       return tl_sv_poison();
    bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);
+   if ((op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT) && a->kind == TL_SV_VALUE &&
+       (b->kind == TL_SV_VALUE || tl_sv_is_number(b))) {
+      tl_report(s->diags, W0212, range,
+                op == TL_AST_OP_IS ? "'is' asks whether both are one object"
+                                   : "'is not' asks whether both are two objects");
+      tl_help(s->diags, op == TL_AST_OP_IS ? "'==' compares values; 'is' is for None"
+                                           : "'!=' compares values; 'is not' is for None");
+   }
    bool identity = op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT;
    bool membership = op == TL_AST_OP_IN || op == TL_AST_OP_NOT_IN;
    if (!run || identity || (membership && a->kind != TL_SV_VALUE))

@@ -320,6 +320,8 @@ operator_slip(const Place *p)
              "kernel gets pointers as parameters";
    if (found == TL_TOK_AMP && p->expected[TL_TOK_INT])
       return "there is no '&' for addresses: of a pointer x element i lies at x + i";
+   if (found == TL_TOK_ARROW && before == TL_TOK_RPAREN)
+      return "a function without a name is written lambda a: a * 2";
    if (found == TL_TOK_ARROW)
       return "attributes follow a '.', as in x.shape; pointers are read by tl.load(pointer)";
    if (found == TL_TOK_GT && before == TL_TOK_LT && touches(p, 1))
@@ -657,6 +659,15 @@ help_default(TlParser *ps, const Place *p)
    bool is_def = p->t[p->first].kind == TL_TOK_DEF && p->open != SIZE_MAX &&
                  p->t[p->open].kind == TL_TOK_LPAREN;
    bool is_value = starts_operand(found) && found != TL_TOK_NAME;
+   const TlToken *name = p->at > p->open + 3 ? &p->t[p->at - 3] : NULL;
+   if (is_def && found == TL_TOK_COLON && name && kind_at(p, 2) == TL_TOK_ASSIGN &&
+       name->kind == TL_TOK_NAME && p->t[p->at + 1].kind == TL_TOK_NAME) { /* N = 128: constexpr */
+      tl_help(ps->diags, "a parameter's type comes before its default: %.*s: %.*s = %.*s",
+              text_len(name), ps->text + name->begin, text_len(&p->t[p->at + 1]),
+              ps->text + p->t[p->at + 1].begin, text_len(&p->t[p->at - 1]),
+              ps->text + p->t[p->at - 1].begin);
+      return true;
+   }
    if (!is_def || !is_value || kind_at(p, 1) != TL_TOK_NAME)
       return false;
    const TlToken *t = &p->t[p->at];

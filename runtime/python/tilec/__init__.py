@@ -763,7 +763,7 @@ def _dtype_name(a, typestr=None):
     return name
 
 
-def _instead(a):
+def _array_instead(a):
     """What was meant by an argument that is none."""
     if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
         return "; numpy.load(%r) reads the file" % os.fspath(a)
@@ -798,7 +798,7 @@ class _Reader:
             self._dlpack(a, consumer_stream)
         else:
             raise TypeError("a %s cannot be a kernel argument: arrays (numpy, torch, cupy ..), "
-                            "int, float, bool and None can%s" % (type(a).__name__, _instead(a)))
+                            "int, float, bool and None can%s" % (type(a).__name__, _array_instead(a)))
 
     def _torch(self, a):
         _meet_torch()
