@@ -217,6 +217,8 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&
             tl_value_is_ptr(call->args[i + 1].value))
       tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));
+   else if (p->kind == TL_SV_VALUE && tl_help_parameter(s, p->value))
+      tl_help(s->diags, "%s", tl_help_parameter(s, p->value));
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");

@@ -192,6 +192,26 @@ tl_help_dot_order(TlSema *s, const TlCall *call)
 }
 
 const char *
+tl_help_parameter(TlSema *s, const TlValue *v)
+{
+   for (unsigned deep = 0; v->def && deep < MAX_DEEP; deep++) {
+      TlOpcode op = v->def->opcode;
+      if (op != TL_OP_ADD && op != TL_OP_SPLAT && op != TL_OP_BROADCAST && op != TL_OP_CAST)
+         return NULL;
+      v = tl_arg(v->def, 0);
+   }
+   bool is_parameter = !v->def && v->block && v->block->region && !v->block->region->parent;
+   if (!is_parameter || !v->name || v->type->kind != TL_TYPE_SCALAR)
+      return NULL;
+   const char *dtype = tl_dtype_info[v->type->dtype].text;
+   return tl_arena_printf(
+      s->arena,
+      "'%s' is a number, %s, and no pointer: of an array the parameter's type is *%s, and x + "
+      "offsets are the addresses of its elements",
+      v->name, dtype, dtype);
+}
+
+const char *
 tl_help_list(TlSema *s, const TlSvTuple *list)
 {
    bool is_counted = list->is_list && list->len > 1, has_pointer = false;

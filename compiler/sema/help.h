@@ -14,6 +14,8 @@ const char *tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, con
                                const char *text);
 /* dot(acc, a, b) where dot(a, b, acc) fits. */
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
+/* Of a sum where an address belongs, which begins with a parameter that is a number. */
+const char *tl_help_parameter(TlSema *s, const TlValue *v);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 
