@@ -315,8 +315,13 @@ static void
 report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRange range)
 {
    if (index->kind == TL_SV_SLICE) {
+      const TlSv *step = &index->slice[2];
+      int64_t by;
       tl_report(s->diags, E0296, range, tl_type_cstr(s->arena, v->type));
-      tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
+      if (tl_sv_const_int(step, &by) && by < 0)
+         tl_help(s->diags, "tl.flip(x, axis) turns the order round");
+      else
+         tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
       return;
    }
    tl_report(s->diags, E0295, range,

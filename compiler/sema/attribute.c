@@ -113,6 +113,16 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    TlNearest n = {.name = name};
    bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&
                 (self->module->ns & TL_NS_TL);
+   static const char limits[] = "max min eps tiny smallest_normal resolution inf nan finfo iinfo";
+   if (self->kind == TL_SV_TYPE && tl_word_is_listed(limits, name)) {
+      bool is_float = self->type->kind == TL_TYPE_SCALAR && tl_dtype_is_float(self->type->dtype);
+      tl_help(s->diags, "write %s", tl_name_instead(is_float ? "finfo" : "iinfo"));
+      return;
+   }
+   if (self->kind == TL_SV_BUILTIN && (self->builtin.row->namespaces & TL_NS_TL)) {
+      tl_help(s->diags, "call it: tl.%s", tl_call_form(s, self->builtin.row));
+      return; /* num_programs.y */
+   }
    const char *other = is_tl || self->kind == TL_SV_VALUE || self->kind == TL_SV_TYPE
                           ? tl_other_name(s, name)
                           : NULL;

@@ -649,6 +649,10 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    if (!s->diags->last)
       return tl_sv_poison(); /* nobody is told: a way out would be looked for in the whole file */
    const char *near = tl_suggest(s, f, name);
+   if (strcmp(name, "libdevice") == 0) {
+      tl_help(s->diags, "add 'from triton.language.extra import libdevice'");
+      return tl_sv_poison();
+   }
    bool is_number = strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
    TlSv dtype;
    bool is_tl = source && !source->is_tile &&
@@ -667,6 +671,9 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_help(s->diags, "did you mean '%s'?", near);
    else if (strcmp(name, "tl") == 0)
       tl_help(s->diags, "add 'import triton.language as tl'");
+   else if (strcmp(name, "kernel") == 0)
+      tl_help(s->diags, "kernels stand at the top of the file, outside of others; what a kernel "
+                        "calls is a function without @kernel");
    else if (is_compared_statement(s, range))
       tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", name);
    else if (is_compared_argument(s, range, name))

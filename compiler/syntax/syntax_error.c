@@ -358,6 +358,10 @@ static const char *
 decorator_slip(const Place *p)
 {
    int found = kind_at(p, 0), first = p->t[p->first].kind;
+   if (p->at == p->first && (found == TL_TOK_FOR || found == TL_TOK_WHILE) &&
+       p->expected[TL_TOK_DEF] && !p->expected[TL_TOK_INT])
+      return "decorators stand above functions; loops are unrolled by tl.static_range(..), or by "
+             "tl.range(.., loop_unroll_factor=4)";
    if (first == TL_TOK_AT && (found == TL_TOK_DEF || found == TL_TOK_CLASS))
       return "a decorator has a line of its own, above 'def'";
    if (first == TL_TOK_AT && found == TL_TOK_ASSIGN && p->open != SIZE_MAX &&
