@@ -529,12 +529,13 @@ is_running_kernel(const TlSema *s, const TlSv *fn)
 static bool
 is_kernel_for_builtin(TlSema *s, const TlAstCall *call, const TlSv *fn)
 {
-   const char *begin, *line = tl_line_of(s, call->node.range, &begin), *other = NULL;
    const char *name = call->func->kind == TL_AST_NAME ? tl_ast_Name(call->func)->id : NULL;
-   if (!name || line == begin || !is_running_kernel(s, fn) || tl_returns_value(fn->func->node))
+   const char *other = NULL, *begin;
+   if (!name || !is_running_kernel(s, fn) || tl_returns_value(fn->func->node))
       return false;
    bool is_hiding = tl_builtin_find(TL_NS_TL, name) != NULL;
-   if (!is_hiding && !(other = tl_name_instead(name)))
+   bool is_statement = tl_line_of(s, call->node.range, &begin) == begin;
+   if (is_statement || (!is_hiding && !(other = tl_name_instead(name))))
       return false;
    tl_report(s->diags, E0257, call->func->range,
              tl_arena_printf(s->arena, "kernel '%s', which is this one and gives no value,", name));

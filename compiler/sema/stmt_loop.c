@@ -285,7 +285,7 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
 static bool
 comes_from(const TlValue *v, const Carried *c, unsigned *steps)
 {
-   enum { MAX_STEPS = 1000 };
+   enum { MAX_STEPS = 2000 };
    for (size_t i = 0; i < c->final.len; i++)
       if (c->final.data[i] == v)
          return true;
@@ -297,13 +297,12 @@ comes_from(const TlValue *v, const Carried *c, unsigned *steps)
 
 /* m = maximum(m, x); l = l + m: where m becomes a tile, l does by that alone, and m is told of. */
 static bool
-follows_another(const Loop *l, const Carried *c)
+follows_another(const Loop *l, const Carried *c, unsigned *steps)
 {
    for (size_t i = 0; i < l->vars.len; i++) {
       const Carried *other = &l->vars.data[i];
-      unsigned steps = 0;
       for (size_t k = 0; other != c && other->changes_type && k < c->final.len; k++)
-         if (comes_from(c->final.data[k], other, &steps))
+         if (comes_from(c->final.data[k], other, steps))
             return true;
    }
    return false;
@@ -314,12 +313,13 @@ report_type_changes(TlSema *s, const Loop *l)
 {
    const Carried *first = NULL;
    bool is_told = false;
+   unsigned steps = 0; /* a long search for what follows from what is given up: all are told */
    for (size_t i = 0; i < l->vars.len; i++) {
       const Carried *c = &l->vars.data[i];
       if (!c->changes_type)
          continue;
       first = first ? first : c;
-      if (!follows_another(l, c)) {
+      if (!follows_another(l, c, &steps)) {
          report_type_change(s, c, tl_frame_var(l->f, c->name));
          is_told = true;
       }
