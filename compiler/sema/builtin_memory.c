@@ -31,6 +31,13 @@ refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
                    tl_sv_text(s, &call->args[0]));
          const char *option = tl_help_word(s, call, i);
          const char *slip = tl_slip_help(call->row, TL_SLIP_HAS_NO, "other");
+         bool is_mask = v->kind == TL_SV_VALUE &&
+                        tl_type_elem(v->value->type)->kind == TL_TYPE_SCALAR &&
+                        tl_type_elem(v->value->type)->dtype == TL_I1;
+         if (is_mask) { /* store(p, v, a, b) */
+            tl_help(s->diags, "there is one mask: conditions are joined by '&', (a) & (b)");
+            return false;
+         }
          if (slip && call->row->fn == tl_builtin_store && tl_sv_is_number(v)) {
             tl_help(s->diags, "the place behind the mask is 'boundary_check'; %s", slip);
             return false; /* store(p, v, m, 0.0) */
