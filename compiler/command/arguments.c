@@ -4,8 +4,31 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what was meant ---- */
+typedef struct Nearest {
+   const char *wanted, *best;
+   unsigned limit;
+} Nearest;
+
+static Nearest
+nearest_to(const char *wanted)
+{
+   return (Nearest){.wanted = wanted, .limit = (unsigned)strlen(wanted) / 4 + 2};
+}
+
+static void
+nearest_try(Nearest *n, const char *candidate)
+{
+   unsigned d = tl_edit_distance(n->wanted, candidate, n->limit);
+   if (d < n->limit) {
+      n->limit = d;
+      n->best = candidate;
+   }
+}
 
 /* ---- which kernel, which parameters ---- */
 static const TlKernelInfo *
@@ -13,17 +36,24 @@ choose_kernel(TlCmdArgs *all, TlCompilation *comp)
 {
    const TlKernelInfo *kernels, *found = NULL;
    unsigned n = tl_sema_kernels(comp->sema, &kernels), launched = 0;
+   Nearest near = nearest_to(all->kernel ? all->kernel : "");
    TlSb names;
    tl_sb_init(&names, all->c->arena);
+   for (unsigned i = 0; i < n; i++)
+      launched += !kernels[i].is_helper;
    for (unsigned i = 0; i < n; i++) {
       if (all->kernel ? strcmp(kernels[i].name, all->kernel) == 0 : !kernels[i].is_helper)
          found = &kernels[i];
-      launched += !kernels[i].is_helper;
-      tl_sb_printf(&names, "%s%s", i ? ", " : "", kernels[i].name);
+      nearest_try(&near, kernels[i].name);
+      if (!launched || !kernels[i].is_helper)
+         tl_sb_printf(&names, "%s%s", names.len ? ", " : "", kernels[i].name);
    }
    if (!n)
       tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
                    all->file);
+   else if (!found && near.best)
+      tl_cmd_error("%s: no kernel '%s'; did you mean '%s'? The file has: %s", all->file,
+                   all->kernel, near.best, tl_sb_cstr(&names));
    else if (!found)
       tl_cmd_error("%s: no kernel '%s'; the file has: %s", all->file, all->kernel,
                    tl_sb_cstr(&names));
@@ -34,8 +64,23 @@ choose_kernel(TlCmdArgs *all, TlCompilation *comp)
    return NULL;
 }
 
+/* The note of where a parameter is declared, below an error of its argument: the sources are gone
+ * when that is found. */
+static const char *
+declaration(TlCmdArgs *all, TlCompilation *comp, const TlKernelParam *p)
+{
+   TlDiag note = {.code = TL_DIAG_N0200,
+                  .severity = TL_SEV_NOTE,
+                  .range = p->range,
+                  .text = "the parameter is declared here"};
+   TlSb out;
+   tl_sb_init(&out, all->c->arena);
+   tl_diag_render(&comp->diags, &note, all->c->color, &out);
+   return tl_sb_cstr(&out);
+}
+
 static void
-copy_params(TlCmdArgs *all, const TlKernelInfo *k)
+copy_params(TlCmdArgs *all, TlCompilation *comp, const TlKernelInfo *k)
 {
    assert(!all->list && all->num == 0); /* once */
    all->num = k->num_params;
@@ -49,6 +94,7 @@ copy_params(TlCmdArgs *all, const TlKernelInfo *k)
       if (params[i].default_text)
          params[i].default_text = tl_arena_strdup(all->c->arena, params[i].default_text);
       all->list[i].param = &params[i];
+      all->list[i].declared = declaration(all, comp, &k->params[i]);
    }
    if (!all->kernel)
       all->kernel = tl_arena_strdup(all->c->arena, k->name);
@@ -78,7 +124,7 @@ tl_cmd_args_params(TlCmdArgs *all, TilecCompileOptions *o, const TlCompileExtra 
    }
    const TlKernelInfo *k = choose_kernel(all, &comp);
    if (k) {
-      copy_params(all, k);
+      copy_params(all, &comp, k);
       all->is_autotuned = has_configurations(&comp, k);
    }
    tl_compilation_free(&comp);
@@ -100,18 +146,13 @@ static void
 unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
 {
    assert(!tl_cmd_arg_find(all, name, len));
-   const char *wanted = tl_arena_strndup(all->c->arena, name, len), *best = NULL;
-   unsigned limit = (unsigned)len / 4 + 2;
-   for (unsigned i = 0; i < all->num; i++) {
-      unsigned d = tl_edit_distance(wanted, all->list[i].param->name, limit);
-      if (d < limit) {
-         limit = d;
-         best = all->list[i].param->name;
-      }
-   }
-   if (best)
+   const char *wanted = tl_arena_strndup(all->c->arena, name, len);
+   Nearest near = nearest_to(wanted);
+   for (unsigned i = 0; i < all->num; i++)
+      nearest_try(&near, all->list[i].param->name);
+   if (near.best)
       tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", all->kernel, wanted,
-                   best);
+                   near.best);
    else
       tl_cmd_error("kernel '%s' has no parameter '%s'; it has %s", all->kernel, wanted,
                    tl_cmd_arg_names(all, NULL));
@@ -220,8 +261,12 @@ take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
    if (a->is_given)
       return tl_cmd_misuse("argument '%s' is given twice", a->param->name);
    a->is_given = true;
-   if (tl_cli_value(all->c->arena, text, &a->value, &why))
-      return fits_declared(all, a, text) ? EXIT_OK : EXIT_PROGRAM;
+   if (tl_cli_value(all->c->arena, text, &a->value, &why)) {
+      if (fits_declared(all, a, text))
+         return EXIT_OK;
+      fputs(a->declared, stderr);
+      return EXIT_PROGRAM;
+   }
    a->word = a->param->is_constexpr && is_word(text) ? text : NULL;
    if (a->word)
       return EXIT_OK;

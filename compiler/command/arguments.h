@@ -9,6 +9,7 @@
 
 typedef struct TlCmdArg {
    const TlKernelParam *param;
+   const char *declared; /* the note of where it is declared, rendered */
    bool is_given;
    TlCliValue value;
    const char *word;    /* of a constexpr, what is no value: a string or a type, as -D takes it */

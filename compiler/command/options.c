@@ -97,6 +97,14 @@ nearest_command(const char *word)
    }
    if (best > 0 && tl_edit_distance(word, "help", best) < best)
       found = "help";
+   size_t hyphen = strcspn(word, "-"); /* compile-ptx: what its first word means */
+   if (hyphen && word[hyphen] && hyphen < 32 && !strpbrk(word, "./")) {
+      char first[32];
+      memcpy(first, word, hyphen);
+      first[hyphen] = '\0';
+      const char *near = nearest_command(first);
+      return find_command(first) >= 0 ? commands[find_command(first)].name : near;
+   }
    return strpbrk(word, "./-") ? NULL : found;
 }
 

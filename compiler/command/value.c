@@ -53,13 +53,44 @@ fill(TlArray *a, const char *how, double constant, uint64_t seed)
    }
 }
 
+/* The type whose name, here or in Triton, is spelt like the word; NULL: none is. */
+static const char *
+nearest_type(TlArena *arena, const char *word)
+{
+   char *lower = tl_arena_strdup(arena, word);
+   const char *best = NULL;
+   unsigned limit = 3;
+   for (char *p = lower; *p; p++)
+      *p = (char)tolower((unsigned char)*p);
+   for (unsigned t = 0; t < TL_DTYPE_COUNT; t++)
+      for (unsigned i = 0; i < 2; i++) {
+         const char *name = i ? tl_dtype_info[t].triton_name : tl_dtype_info[t].text;
+         unsigned d = tl_edit_distance(lower, name, limit);
+         if (d < limit && d < strlen(word)) {
+            limit = d;
+            best = tl_dtype_info[t].text;
+         }
+      }
+   return best;
+}
+
 /* "fp16[2,64]" from *p on. */
 static bool
 array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const char **why)
 {
    const char *s = *p, *bracket = strchr(s, '[');
    size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
-   if (!bracket || !tl_dtype_from_text(s, n, &a->dtype))
+   bool has_sizes = bracket && n;
+   const char *word = tl_arena_strndup(arena, s, n), *near = nearest_type(arena, word);
+   if (has_sizes && !tl_dtype_from_text(s, n, &a->dtype))
+      return tl_not_taken(
+         why,
+         near ? tl_arena_printf(arena, "'%s' is no type of elements; did you mean %s?", word, near)
+              : tl_arena_printf(arena,
+                                "'%s' is no type of elements; there are fp32, fp16, bf16, "
+                                "fp64, i32, i64, i8, u8, i1 and others",
+                                word));
+   if (!has_sizes)
       return tl_not_taken(
          why, tl_arena_printf(arena,
                               "an array is written DTYPE[N,..], as in %s:fp32[2,64]; found '%s'%s",

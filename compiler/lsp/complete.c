@@ -16,7 +16,9 @@ typedef struct List {
 static void
 offer(List *l, const char *name, int kind, const char *detail, const char *doc)
 {
-   if (strncmp(name, l->prefix, l->len) != 0)
+   bool is_asked_for =
+      l->len && *l->prefix == '_'; /* __init__ and the like, by their first letter */
+   if (strncmp(name, l->prefix, l->len) != 0 || (*name == '_' && !is_asked_for))
       return;
    json_t *item = json_pack("{s:o, s:i}", "label", tl_json_text(name, strlen(name)), "kind", kind);
    if (detail)
@@ -50,10 +52,10 @@ offer_dtypes(List *l, bool is_bare)
 static void
 offer_methods(List *l, const TlDocument *d)
 {
-   static const char *const attributes[] = {"dtype", "shape", "T", "type"};
    const TlBuiltin *b;
-   for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
-      offer(l, attributes[i], PROPERTY, NULL, NULL);
+   const char *name, *doc;
+   for (unsigned i = 0; (name = tl_lsp_attribute(i, &doc)); i++)
+      offer(l, name, PROPERTY, NULL, doc);
    for (unsigned i = 0; (b = tl_builtin_at(i)); i++)
       if (b->flags & TL_BUILTIN_METHOD)
          offer(l, b->name, METHOD, tl_arena_printf(d->comp.arena, "%s(%s)", b->name, b->signature),

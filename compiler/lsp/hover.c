@@ -110,6 +110,13 @@ tl_lsp_hover(TlRequest *r)
       return hover_symbol(r, m);
    if (w.begin == w.end)
       return NULL;
+   const char *name, *doc;
+   bool is_member = w.begin && r->doc->text[w.begin - 1] == '.' && /* of no module */
+                    tl_lsp_meaning_at(r->doc, w.dotted, w.begin - 1).kind != TL_SV_MODULE;
+   for (unsigned i = 0; is_member && (name = tl_lsp_attribute(i, &doc)); i++)
+      if (strlen(name) == w.end - w.begin &&
+          memcmp(name, r->doc->text + w.begin, strlen(name)) == 0)
+         return hover(r, w.begin, w.end, name, doc);
    const TlBuiltin *b = tl_lsp_builtin_at(r->doc, w.dotted, w.end);
    if (b)
       return hover(r, w.begin, w.end, builtin_code(r->doc, b), b->doc);

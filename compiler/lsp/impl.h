@@ -119,6 +119,8 @@ typedef struct TlParameter {
    size_t len, name_len;
 } TlParameter;
 /* Parameters of a signature's text one by one; false past the last. */
+/* The i-th attribute of a tile, "shape", with what it is; NULL: there are no more. */
+const char *tl_lsp_attribute(unsigned i, const char **doc);
 bool tl_next_parameter(const char **rest, TlParameter *out);
 /* Dotted name that ends at (or around) the offset: "tl.math.exp". */
 typedef struct TlWord {

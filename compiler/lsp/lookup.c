@@ -102,6 +102,22 @@ tl_lsp_builtin_at(const TlDocument *d, size_t begin, size_t end)
                     : NULL;
 }
 
+const char *
+tl_lsp_attribute(unsigned i, const char **doc)
+{
+   static const char *const rows[][2] = {
+      {"dtype", "The type of the elements."},
+      {"shape", "The sizes of the dimensions, a tuple of constants."},
+      {"T", "The tile with its last two dimensions exchanged, as trans(x) gives it."},
+      {"type", "The type of the whole tile: shape and element type."},
+      {"numel", "The number of elements."},
+   };
+   if (i >= sizeof rows / sizeof rows[0])
+      return NULL;
+   *doc = rows[i][1];
+   return rows[i][0];
+}
+
 bool
 tl_lsp_defined(const TlDocument *d, const TlSv *v, const TlNode **node, TlRange *range)
 {

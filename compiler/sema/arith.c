@@ -7,6 +7,7 @@
 #include "sema/arith.h"
 
 #include "sema/builtin.h"
+#include "sema/help.h"
 
 #include <assert.h>
 #include <float.h>
@@ -353,7 +354,10 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype)) {
       tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
       tl_blame_sv(s, offset, TL_WANT_INT);
-      if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
+      const char *quotient = tl_help_quotient(s, off);
+      if (quotient)
+         tl_help(s->diags, "%s", quotient);
+      else if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
          tl_help(s->diags, "an offset is whole: .to(tl.int32) or .to(tl.int64); to add to what "
                            "lies behind the pointer, read it: tl.load(pointer)");
       else if (elem->kind == TL_TYPE_SCALAR)
@@ -663,7 +667,8 @@ tl_sema_condition(TlSema *s, const TlSv *v, TlRange range)
       x = tl_t1(&s->b, TL_OP_RESHAPE, tl_type_elem(x->type), x, {TL_ATTR_REORDER, {.i = 0}});
    if (tl_type_is_tile(x->type)) {
       tl_report(s->diags, E0289, range, tl_type_cstr(s->arena, x->type));
-      tl_help(s->diags, "choose element by element with tl.where(condition, a, b), or reduce the "
+      tl_help(s->diags, "load and store take it as their mask; choose element by element with "
+                        "tl.where(condition, a, b), or reduce the "
                         "condition to a scalar with tl.max or tl.sum");
       return NULL;
    }

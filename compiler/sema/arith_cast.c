@@ -2,6 +2,7 @@
  * building operations whose operand rules are checked first.
  * Invariant: NULL or false only after a report. */
 #include "sema/arith.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -124,7 +125,10 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
       if (m != n && m != 1 && n != 1) {
          tl_report(s->diags, E0290, range, d, m, tl_type_cstr(s->arena, x), n,
                    tl_type_cstr(s->arena, y));
-         if (x->rank != y->rank || (x->rank == 1 && y->rank == 1))
+         const char *turned = tl_help_transposed(s, x, y->rank, y->shape, "");
+         if (turned)
+            tl_help(s->diags, "%s, or both are indexed by the same rows and columns", turned);
+         else if (x->rank != y->rank || (x->rank == 1 && y->rank == 1))
             tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
          return false;
       }
@@ -148,11 +152,22 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
       ok = t->shape[d] == shape[rank - t->rank + d] || t->shape[d] == 1;
    if (!ok) {
       tl_report(s->diags, E0291, range, tl_type_cstr(s->arena, t), tl_shape_text(s, rank, shape));
-      if (t->rank < rank)
+      const char *turned = tl_help_transposed(s, t, rank, shape, tl_range_text(s, range));
+      uint64_t elems = 1;
+      for (unsigned d = 0; d < rank; d++)
+         elems *= shape[d];
+      if (turned)
+         tl_help(s->diags, "%s", turned);
+      else if (t->rank < rank)
          tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
-      else
+      else if (elems == tl_type_num_elems(t))
          tl_help(s->diags, "only a dimension of size 1 grows; another shape of as many elements is "
                            "tl.reshape(x, shape)");
+      else
+         tl_help(
+            s->diags,
+            "only a dimension of size 1 grows: make both from ranges of one length, so that they "
+            "have one shape");
       return NULL;
    }
    return stretch(s, v, rank, shape, range);
@@ -300,8 +315,13 @@ static void
 report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRange range)
 {
    if (index->kind == TL_SV_SLICE) {
+      const TlSv *step = &index->slice[2];
+      int64_t by;
       tl_report(s->diags, E0296, range, tl_type_cstr(s->arena, v->type));
-      tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
+      if (tl_sv_const_int(step, &by) && by < 0)
+         tl_help(s->diags, "tl.flip(x, axis) turns the order round");
+      else
+         tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
       return;
    }
    tl_report(s->diags, E0295, range,

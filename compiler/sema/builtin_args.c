@@ -1,6 +1,6 @@
 /* Reading the bound arguments of a builtin call: each reader checks one argument and reports what
  * it is instead, naming parameter and function. */
-#include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -217,9 +217,13 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&
             tl_value_is_ptr(call->args[i + 1].value))
       tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));
+   else if (p->kind == TL_SV_VALUE && tl_help_parameter(s, p->value))
+      tl_help(s->diags, "%s", tl_help_parameter(s, p->value));
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");
+   else if (p->kind == TL_SV_TUPLE && tl_help_list(s, p->tuple))
+      tl_help(s->diags, "%s", tl_help_list(s, p->tuple));
    else if (p->kind == TL_SV_TUPLE && p->tuple->len == 1)
       tl_help(s->diags, "a comma makes a tuple, (x + offsets,): without it the parentheses hold "
                         "the pointer itself");
@@ -281,6 +285,16 @@ is_mask(const TlSv *v)
    return elem && elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1;
 }
 
+/* The text of an argument, of one that is given by its name without that. */
+static const char *
+argument_text(TlSema *s, const TlCall *call, unsigned i)
+{
+   const char *text = tl_range_text(s, tl_call_arg_range(call, i));
+   const char *param = tl_call_param(s, call, i), *rest = tl_skip_prefix(text, param);
+   const char *sign = rest ? rest + strspn(rest, " ") : "";
+   return *sign == '=' && sign[1] != '=' ? sign + 1 + strspn(sign + 1, " ") : text;
+}
+
 /* store(x + i, v, m): the call with its argument `last` and the one before it exchanged. */
 static const char *
 exchanged(TlSema *s, const TlCall *call, unsigned last)
@@ -290,11 +304,49 @@ exchanged(TlSema *s, const TlCall *call, unsigned last)
    tl_sb_printf(&text, "%s(", call->row->name);
    for (unsigned i = 0; i <= last; i++) {
       unsigned from = i == last ? last - 1 : i == last - 1 ? last : i;
-      tl_sb_printf(&text, "%s%.60s", i ? ", " : "",
-                   tl_range_text(s, tl_call_arg_range(call, from)));
+      tl_sb_printf(&text, "%s%.60s", i ? ", " : "", argument_text(s, call, from));
    }
    tl_sb_char(&text, ')');
    return tl_sb_cstr(&text);
+}
+
+/* Behind an error: argument i is no mask of an access to `to`.  What it was meant for. */
+static void
+help_mask(TlSema *s, const TlCall *call, unsigned i, const TlValue *m, const TlType *to)
+{
+   const TlType *elem = tl_type_elem(m->type);
+   bool is_after_mask = i > 1 && is_mask(&call->args[i - 1]);
+   bool is_before_mask = i + 1 < call->num_args && is_mask(&call->args[i + 1]);
+   bool is_offset = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) &&
+                    tl_type_is_tile(m->type) && !tl_type_is_tile(to);
+   const TlSv *before = i > 1 ? &call->args[i - 1] : NULL; /* store(x, i, v) */
+   bool is_behind_offset = before && before->kind == TL_SV_VALUE && !tl_type_is_tile(to) &&
+                           tl_type_is_tile(before->value->type) &&
+                           tl_type_elem(before->value->type)->kind == TL_TYPE_SCALAR &&
+                           tl_dtype_is_int(tl_type_elem(before->value->type)->dtype);
+   if (is_behind_offset)
+      tl_help(s->diags, "offsets are added to the pointer: tl.%s(%.40s + %.40s, %.40s)",
+              call->row->name, argument_text(s, call, 0), argument_text(s, call, i - 1),
+              argument_text(s, call, i));
+   else if (i == 1 && !is_before_mask && tl_sv_is_number(&call->args[i]))
+      tl_help(s->diags,
+              "the mask comes before what stands for elements that it leaves out: tl.%s(%.60s, "
+              "mask, other=%.20s)",
+              call->row->name, argument_text(s, call, 0), argument_text(s, call, i));
+   else if (is_after_mask)
+      tl_help(s->diags, "the order is pointer, value, mask: tl.%s", exchanged(s, call, i));
+   else if (is_before_mask && !is_offset)
+      tl_help(s->diags, "the mask comes first: tl.%s", exchanged(s, call, i + 1));
+   else if (is_offset)
+      tl_help(s->diags,
+              "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
+              "comparison, offsets < n",
+              call->row->name);
+   else if (elem->kind == TL_TYPE_SCALAR)
+      tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
+   else
+      tl_help(s->diags, "the mask is a comparison, such as offsets < n; of a mask in memory "
+                        "tl.load(pointer) != 0");
 }
 
 bool
@@ -317,24 +369,7 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
    if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
       tl_report(s->diags, E0321, range, call->row->name, tl_type_cstr(s->arena, m->type));
       tl_blame(s, m, TL_WANT_BOOL);
-      bool is_after_mask = i > 1 && is_mask(&call->args[i - 1]);
-      bool is_before_mask = i + 1 < call->num_args && is_mask(&call->args[i + 1]);
-      bool is_offset = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) &&
-                       tl_type_is_tile(m->type) && !tl_type_is_tile(to);
-      if (is_after_mask)
-         tl_help(s->diags, "the order is pointer, value, mask: tl.%s", exchanged(s, call, i));
-      else if (is_before_mask && !is_offset)
-         tl_help(s->diags, "the mask comes first: tl.%s", exchanged(s, call, i + 1));
-      else if (is_offset)
-         tl_help(s->diags,
-                 "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
-                 "comparison, offsets < n",
-                 call->row->name);
-      else if (elem->kind == TL_TYPE_SCALAR)
-         tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
-      else
-         tl_help(s->diags, "the mask is a comparison, such as offsets < n; of a mask in memory "
-                           "tl.load(pointer) != 0");
+      help_mask(s, call, i, m, to);
       return false;
    }
    if (!tl_type_is_tile(to) && tl_type_is_tile(m->type))

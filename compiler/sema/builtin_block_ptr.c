@@ -403,10 +403,12 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
                         "lies, and tl.trans(desc.load([i, j])) turns the block");
       return false;
    }
-   if (p->block[last] * bytes < MIN_BYTES)
-      return tl_refuse(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
-                       (long long)p->block[last] * bytes,
-                       "16 bytes or more along the last dimension");
+   if (p->block[last] * bytes < MIN_BYTES) {
+      tl_report(s->diags, E0345, tl_call_arg_range(call, 3), "block_shape", call->row->name,
+                (long long)p->block[last] * bytes, "16 bytes or more along the last dimension");
+      tl_help(s->diags, "make the last size %u elements or more", (unsigned)(MIN_BYTES / bytes));
+      return false;
+   }
    return true;
 }
 

@@ -1,6 +1,7 @@
 /* Builtins that make values: program ids, ranges of indices, constant tiles, conversions, and the
  * small integer helpers that work at compile time and at run time alike. */
-#include "sema/builtin.h"
+#include "sema/help.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <math.h>
@@ -36,8 +37,14 @@ TlSv
 tl_builtin_arange(TlSema *s, const TlCall *call)
 {
    int64_t start, end;
-   if (!tl_call_int(s, call, 0, &start) || !tl_call_int(s, call, 1, &end))
+   if (!tl_call_int(s, call, 0, &start) || !tl_call_int(s, call, 1, &end)) {
+      const TlDiag *d = s->diags->last;
+      const char *help = tl_help_arange(s, call);
+      if (help && d && d->code == TL_DIAG_E0301 && d->range.file == call->range.file &&
+          d->range.begin >= call->range.begin) /* else the caller is to blame */
+         tl_help(s->diags, "%s", help);
       return tl_sv_poison();
+   }
    if (start < INT32_MIN || end > INT32_MAX || start >= end) {
       tl_report(s->diags, E0315, call->range, (long long)start, (long long)end);
       if (start == 0 && end == 0)

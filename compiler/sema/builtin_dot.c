@@ -1,5 +1,5 @@
 /* Matrix products: which operand types may meet, what comes out, how exact. */
-#include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -187,8 +187,8 @@ join_batches(TlSema *s, TlValue *x)
    return tl_t1(&s->b, TL_OP_RESHAPE, type, x, {TL_ATTR_REORDER, {.i = 0}});
 }
 
-TlSv
-tl_builtin_dot(TlSema *s, const TlCall *call)
+static TlSv
+dot(TlSema *s, const TlCall *call)
 {
    TlValue *a = tl_call_tile(s, call, DOT_A), *b = tl_call_tile(s, call, DOT_B);
    int64_t how, imprecise = 0;
@@ -230,4 +230,15 @@ tl_builtin_dot(TlSema *s, const TlCall *call)
    if (product && r > 3)
       product = tl_t1(&s->b, TL_OP_RESHAPE, acc->type, product, {TL_ATTR_REORDER, {.i = 0}});
    return tl_sv_value(product);
+}
+
+TlSv
+tl_builtin_dot(TlSema *s, const TlCall *call)
+{
+   unsigned errors = s->diags->num_errors;
+   TlSv v = dot(s, call);
+   const char *help = s->diags->num_errors != errors ? tl_help_dot_order(s, call) : NULL;
+   if (help)
+      tl_help(s->diags, "%s", help);
+   return v;
 }

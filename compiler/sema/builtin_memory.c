@@ -30,6 +30,18 @@ refuse_block_args(TlSema *s, const TlCall *call, unsigned first, unsigned count)
          tl_report(s->diags, E0319, tl_call_arg_range(call, i), tl_call_param(s, call, i),
                    tl_sv_text(s, &call->args[0]));
          const char *option = tl_help_word(s, call, i);
+         const char *slip = tl_slip_help(call->row, TL_SLIP_HAS_NO, "other");
+         bool is_mask = v->kind == TL_SV_VALUE &&
+                        tl_type_elem(v->value->type)->kind == TL_TYPE_SCALAR &&
+                        tl_type_elem(v->value->type)->dtype == TL_I1;
+         if (is_mask) { /* store(p, v, a, b) */
+            tl_help(s->diags, "there is one mask: conditions are joined by '&', (a) & (b)");
+            return false;
+         }
+         if (slip && call->row->fn == tl_builtin_store && tl_sv_is_number(v)) {
+            tl_help(s->diags, "the place behind the mask is 'boundary_check'; %s", slip);
+            return false; /* store(p, v, m, 0.0) */
+         }
          if (!option || strcmp(option, "padding_option") == 0)
             tl_help(s->diags, "use 'mask' and 'other', or make the pointer with tl.make_block_ptr");
          return false;
@@ -182,8 +194,12 @@ tl_builtin_store(TlSema *s, const TlCall *call)
       if (v && mask)
          mask = tl_sema_broadcast_to(s, mask, want->rank, want->shape,
                                      tl_call_arg_range(call, STORE_MASK));
-      if (!v || (tl_call_has(call, STORE_MASK) && !mask))
+      if (!v || (tl_call_has(call, STORE_MASK) && !mask)) {
+         tl_note(s->diags, N0200, tl_call_arg_range(call, STORE_PTR),
+                 tl_arena_printf(s->arena, "the pointers have the shape %s",
+                                 tl_shape_text(s, want->rank, want->shape)));
          return tl_sv_poison();
+      }
    }
    TlValue *args[3] = {ptr, v, mask};
    return tl_sema_build_op(s, TL_OP_STORE, args, mask ? 3 : 2, NULL, 0, attrs, 0, call->range)

@@ -412,6 +412,9 @@ tl_builtin_histogram(TlSema *s, const TlCall *call)
          return tl_sv_poison();
    }
    const TlAttrInit attrs[] = {{TL_ATTR_BINS, {.i = bins}}, {TL_ATTR_COUNT, {.i = 0}}};
-   return tl_sv_value(
-      tl_sema_build(s, TL_OP_HISTOGRAM, args, args[1] ? 2 : 1, NULL, attrs, call->range));
+   TlValue *v = tl_sema_build(s, TL_OP_HISTOGRAM, args, args[1] ? 2 : 1, NULL, attrs, call->range);
+   if (!v && args[0]->type->rank > 1)
+      tl_help(s->diags, "tl.ravel(x) makes one dimension of all: tl.histogram(tl.ravel(x), %lld)",
+              (long long)bins);
+   return tl_sv_value(v);
 }

@@ -216,7 +216,12 @@ join(TlSema *s, const TlCall *call)
    TlValue *v[2] = {tl_call_value(s, call, 0), tl_call_value(s, call, 1)};
    if (!v[0] || !v[1] || !tl_sema_broadcast(s, &v[0], &v[1], call->range))
       return NULL;
-   return tl_sema_build(s, TL_OP_JOIN, v, 2, NULL, NULL, call->range);
+   TlValue *both = tl_sema_build(s, TL_OP_JOIN, v, 2, NULL, NULL, call->range);
+   const TlType *a = tl_type_elem(v[0]->type), *b = tl_type_elem(v[1]->type);
+   if (!both && a != b && a->kind == TL_TYPE_SCALAR && b->kind == TL_TYPE_SCALAR)
+      tl_help(s->diags, "convert one of them, as in %s.to(tl.%s)", tl_call_param(s, call, 1),
+              tl_dtype_info[a->dtype].triton_name);
+   return both;
 }
 
 TlSv

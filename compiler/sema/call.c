@@ -515,6 +515,37 @@ tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange ran
    }
 }
 
+static bool
+is_running_kernel(const TlSema *s, const TlSv *fn)
+{
+   const TlActivation *act = s->impl->act;
+   while (act && act->caller)
+      act = act->caller;
+   return act && act->func && fn->kind == TL_SV_FUNC && act->func->node == fn->func->node;
+}
+
+/* def sum(x, n): .. store(x, sum(load(x + i), 0)): what the kernel gives, nothing, is taken for a
+ * value, so that the language's own sum is meant.  True after a report. */
+static bool
+is_kernel_for_builtin(TlSema *s, const TlAstCall *call, const TlSv *fn)
+{
+   const char *name = call->func->kind == TL_AST_NAME ? tl_ast_Name(call->func)->id : NULL;
+   const char *other = NULL, *begin;
+   if (!name || !is_running_kernel(s, fn) || tl_returns_value(fn->func->node))
+      return false;
+   bool is_hiding = tl_builtin_find(TL_NS_TL, name) != NULL;
+   bool is_statement = tl_line_of(s, call->node.range, &begin) == begin;
+   if (is_statement || (!is_hiding && !(other = tl_name_instead(name))))
+      return false;
+   tl_report(s->diags, E0257, call->func->range,
+             tl_arena_printf(s->arena, "kernel '%s', which is this one and gives no value,", name));
+   if (is_hiding)
+      tl_help(s->diags, "its name hides tl.%s: give it another name, or write tl.%s", name, name);
+   else
+      tl_help(s->diags, "what is meant is written %s", other);
+   return true;
+}
+
 /* After an error: a variable has taken the name of what was meant. */
 static void
 help_hidden(TlSema *s, const TlNode *callee, const TlSv *fn, unsigned errors)
@@ -530,7 +561,8 @@ help_hidden(TlSema *s, const TlNode *callee, const TlSv *fn, unsigned errors)
                     s->impl->act->func->node == fn->func->node;
    if (name && is_of_call && is_itself && s->diags->num_errors != errors &&
        tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, name)) /* def store(..): store(..) */
-      tl_help(s->diags, "'%s' calls itself, and hides tl.%s: give it another name", name, name);
+      tl_help(s->diags, "'%s' calls itself, and hides tl.%s: give it another name, or write tl.%s",
+              name, name, name);
 }
 
 /* static_assert(condition, message): a message with values of the run is no error of the program,
@@ -584,7 +616,7 @@ tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
    if (fn.kind == TL_SV_POISON)
       return fn;
    bool host_value = fn.kind == TL_SV_OPAQUE || fn.kind == TL_SV_MODULE;
-   if (!ok && !host_value)
+   if ((!ok && !host_value) || is_kernel_for_builtin(s, call, &fn))
       return tl_sv_poison();
    TlRange saved = s->b.range;
    unsigned errors = s->diags->num_errors;

@@ -232,8 +232,13 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
          return true;
       }
       if (p->name == name && !p->is_star && !p->pos_only) {
-         if (c->given[i])
-            return tl_refuse(s->diags, E0254, args->kw_range[k], row->name, name);
+         if (c->given[i]) {
+            const char *help = tl_slip_help(row, TL_SLIP_MORE, "");
+            tl_report(s->diags, E0254, args->kw_range[k], row->name, name);
+            if (help) /* zeros(16, 64, dtype=tl.float32) */
+               tl_help(s->diags, "%s", help);
+            return false;
+         }
          put(c, i, args->kw[k], args->kw_range[k]);
          return true;
       }

@@ -1,5 +1,6 @@
 /* Values as text: for diagnostics, for str() and repr(), and for the metadata of a kernel. */
 #include "base/utf8.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 #include "sema/text.h"
 
@@ -318,6 +319,10 @@ tl_help_no_number(TlSema *s, const TlSv *v)
                         "an argument that is left out: test that with 'is not None'");
       return true;
    case TL_SV_TUPLE:
+      if (tl_help_list(s, v->tuple)) {
+         tl_help(s->diags, "%s", tl_help_list(s, v->tuple));
+         return true;
+      }
       tl_help(s->diags,
               "one value is wanted: t[0] is an item of a %s t, and tl.join(a, b) makes one "
               "tile of two",
@@ -392,8 +397,8 @@ tl_refuse_range(TlSema *s, TlRange range)
    tl_report(s->diags, E0223, range);
    if (loop && loop < begin)
       tl_help(s->diags, "a comprehension is worked out at compile time: write a 'for' loop, or "
-                        "take a tile of the values at once, as in tl.sum(tl.load(x + tl.arange(0, "
-                        "n)))");
+                        "take a tile of all indices at once: tl.arange(0, BLOCK) with a parameter "
+                        "BLOCK: tl.constexpr, and a mask, offsets < n");
    else if (tl_starts_with(text, "reversed") || strstr(text, "-1]"))
       tl_help(s->diags, "to count down the step is -1: range(n - 1, -1, -1)");
    else if (strchr(text, '['))
@@ -519,6 +524,8 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
       TlSv dtype;
       tl_report(s->diags, E0208, range, name);
       const char *other = dot ? tl_other_name(s, dot + 1) : NULL;
+      if (!other && dot)
+         other = tl_name_of_library(s, strchr(name, '.') + 1, true);
       if (tl_host_may_have_source(name))
          tl_help(s->diags,
                  "it may be a function for kernels, but its file is not found: -I DIR "

@@ -137,8 +137,17 @@ put_call(Grid *g, const TlNode *n)
          tl_sb_char(&g->out, ')');
          return;
       }
-   if (!put_constant(g, n))
-      refuse(g, n, "the functions are cdiv, min, max, next_power_of_2, int and math.ceil(a / b)");
+   if (put_constant(g, n) || g->failed)
+      return;
+   refuse(g, n, "the functions are cdiv, min, max, next_power_of_2, int and math.ceil(a / b)");
+   TlNearest near = {.name = name ? name : ""};
+   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+      tl_nearest_try(&near, known[i]);
+   const char *other = name ? tl_name_instead(name) : NULL;
+   if (near.best)
+      tl_help(g->s->diags, "did you mean '%s'?", near.best);
+   else if (other)
+      tl_help(g->s->diags, "write %s", other);
 }
 
 static void

@@ -366,6 +366,9 @@ TlVars tl_vars_copy(TlSema *s, const TlVars *vars);
 const char *tl_suggest(TlSema *s, TlFrame *f, const char *name); /* NULL if nothing is close */
 /* What to write for a name of numpy, torch or CUDA, or of libdevice; NULL for all others. */
 const char *tl_other_name(TlSema *s, const char *name);
+/* What to write for a function of another library's module, jax.lax.fori_loop: `chain` is what
+ * stands behind the module's name, which is_known says to be one.  NULL: nothing is known. */
+const char *tl_name_of_library(TlSema *s, const char *chain, bool is_known);
 /* Nearest name of the namespaces (and dtypes for TL), NULL if nothing is close. */
 const char *tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name);
 typedef struct TlNearest {
@@ -680,5 +683,6 @@ TlSv tl_read_value(TlSema *s, const char *text, TlRange range);
 const TlSvFunc *tl_function_of(TlSema *s, const char *name);
 /* By name, or the only one (NULL); NULL after an error. */
 const TlSvFunc *tl_choose_kernel(TlSema *s, const char *name);
+bool tl_returns_value(const TlNode *function); /* by some `return value` of its own */
 
 #endif

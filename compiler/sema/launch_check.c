@@ -222,6 +222,20 @@ typedef struct Configs {
    const TlSvFunc *fn;
 } Configs;
 
+/* triton.Config({"BLOCK": 64, "num_warps": 8}): Triton's own num_warps, 4, takes its place. */
+static void
+check_option_in_dict(const Around *a, const TlNode *key)
+{
+   const char *name = key && key->kind == TL_AST_STR ? tl_ast_Str(key)->value.data : NULL;
+   if (!name || param_named(a->kernel, name) >= 0 || !is_launch_option(name))
+      return;
+   tl_report(a->s->diags, W0211, key->range, "a configuration's", name, a->kernel->name);
+   tl_help(a->s->diags,
+           "it has no effect among the parameters, and stands beside their dict: "
+           "triton.Config({..}, %s=..)",
+           name);
+}
+
 static void
 check_config(Around *a, const TlNode *call)
 {
@@ -268,7 +282,8 @@ check_config(Around *a, const TlNode *call)
    const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
    for (size_t i = 0; kwargs && kwargs->kind == TL_AST_DICT && i < tl_ast_Dict(kwargs)->keys.len;
         i++)
-      check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]);
+      if (!check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]))
+         check_option_in_dict(a, tl_ast_Dict(kwargs)->keys.data[i]);
 }
 
 /* The value that the decorator is given; NONE when it is not known here. */
@@ -660,6 +675,76 @@ check_decorators(TlSema *s, const TlSvFunc *fn)
    }
 }
 
+static bool
+is_param_of(const TlSvFunc *fn, const char *name)
+{
+   const TlNodeList *params = &tl_ast_Function(fn->node)->params;
+   for (size_t i = 0; i < params->len; i++) {
+      const char *p = tl_ast_Param(params->data[i])->name;
+      if (p && strcmp(p, name) == 0)
+         return true;
+   }
+   return false;
+}
+
+typedef struct Named { /* what a decorator names */
+   TlSema *s;
+   const TlSvFunc *fn;
+   unsigned errors; /* of before: the first is enough */
+} Named;
+
+/* autotune(..), tl.Config(..), key=[n]: names that Python would not find when it reads the file. */
+static void
+check_named(void *user, TlNode *n)
+{
+   Named *d = user;
+   TlSema *s = d->s;
+   TlFrame *f = tl_module_frame(s, d->fn->source);
+   const TlNode *of = n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n)->value : n;
+   TlSv v, found, triton = tl_module_value(s, "triton");
+   if (s->diags->num_errors != d->errors || n->kind == TL_AST_LAMBDA ||
+       n->kind == TL_AST_COMPREHENSION) /* names of their own */
+      return;
+   if (of->kind != TL_AST_NAME) {
+      tl_ast_children(n, check_named, d);
+      return;
+   }
+   const char *name = tl_ast_Name(of)->id;
+   const char *member = of != n ? tl_ast_Attribute(n)->name : NULL;
+   bool is_bound = tl_lookup_quiet(s, f, name, &v) || tl_host_builtin(s, name, &v) ||
+                   tl_map_has(&d->fn->source->globals, name);
+   if (!is_bound) {
+      (void)tl_lookup(s, f, name, of->range);
+      if (tl_module_attr(s, triton.module, name, &found))
+         tl_help(s->diags, "write triton.%s", name);
+      else if (is_param_of(d->fn, name))
+         tl_help(s->diags, "a decorator names parameters in quotes: \"%s\"", name);
+   } else if (member && v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_BUILTIN &&
+              !tl_module_attr(s, v.module, member, &found)) {
+      (void)tl_attribute(s, f, &v, member, n->range);
+      if (tl_module_attr(s, triton.module, member, &found))
+         tl_help(s->diags, "it is a name of triton: write triton.%s", member);
+   }
+}
+
+static void
+check_decorator_names(TlSema *s, const TlSvFunc *fn)
+{
+   const TlNodeList *decorators = &tl_ast_Function(fn->node)->decorators;
+   Named d = {.s = s, .fn = fn, .errors = s->diags->num_errors};
+   const char *text = tl_source(s->sources, fn->source->file)->text;
+   if (fn->source->is_tile || fn->closure || strstr(text, "import *") || strstr(text, "globals()"))
+      return;
+   for (size_t i = 0; i < decorators->len; i++) {
+      TlNode *n = decorators->data[i];
+      if (!tl_is_jit_decorator(n)) /* bare @jit and @kernel are the language's own */
+         check_named(&d, n);
+      else if (n->kind == TL_AST_CALL)
+         for (size_t k = 0; k < tl_ast_Call(n)->args.len; k++)
+            check_named(&d, tl_ast_Call(n)->args.data[k]);
+   }
+}
+
 /* x: tl.constepxr: Triton would not find it when the file is read. */
 static void
 check_annotations(TlSema *s, const TlSvFunc *fn)
@@ -795,7 +880,10 @@ tl_check_around(TlSema *s, bool has_kernels)
          check_import(s, tl_ast_Import(main->ast->body.data[i]));
    for (size_t i = 0; i < main->functions.len; i++)
       if (main->functions.data[i]->node->kind == TL_AST_FUNCTION) {
+         unsigned before = s->diags->num_errors;
          check_decorators(s, main->functions.data[i]);
+         if (s->diags->num_errors == before && main->functions.data[i]->is_compiled)
+            check_decorator_names(s, main->functions.data[i]);
          if (main->functions.data[i]->is_compiled)
             check_annotations(s, main->functions.data[i]);
       }

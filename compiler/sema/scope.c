@@ -192,6 +192,22 @@ function_form(TlSema *s, const char *name)
               : NULL;
 }
 
+/* OpenCL's convert_float4(x), as_int(x), with rounding or saturation behind. */
+static const char *
+opencl_conversion(TlSema *s, const char *name)
+{
+   const char *p = tl_skip_prefix(name, "convert_");
+   bool is_bits = !p;
+   p = p ? p : tl_skip_prefix(name, "as_");
+   size_t len = p ? strspn(p, "abcdefghijklmnopqrstuvwxyz") : 0;
+   const char *type = p ? tl_other_type(p, len) : NULL;
+   TlDtype d;
+   if (!type || !tl_dtype_from_text(type, strlen(type), &d))
+      return NULL;
+   return tl_arena_printf(s->arena, "x.to(tl.%s%s)", tl_dtype_info[d].triton_name,
+                          is_bits ? ", bitcast=True" : "");
+}
+
 /* The functions of C and CUDA that are tl's by another name: expf, __expf, __fsqrt_rn; of types:
  * __float2half, __half2float_rn.  What to write, or NULL. */
 static const char *
@@ -233,6 +249,8 @@ tl_other_name(TlSema *s, const char *name)
    const char *instead = tl_name_instead(name);
    if (!instead)
       instead = c_function(s, name);
+   if (!instead)
+      instead = opencl_conversion(s, name);
    if (!instead)
       instead = in_place(s, name);
    if (instead)
@@ -301,9 +319,23 @@ last_index(TlSema *s, const TlVar *v, TlRange range)
    return tl_sv_value(tl_b2(&s->b, TL_OP_ADD, start, tl_b2(&s->b, TL_OP_MUL, steps, step)));
 }
 
+/* Has an error named the place where the variable was set?  One use is enough to tell. */
+static bool
+is_told(const TlSema *s, const TlVar *v)
+{
+   for (const TlDiag *d = s->diags->first; d; d = d->next)
+      if ((d->code == TL_DIAG_E0203 || d->code == TL_DIAG_E0204 || d->code == TL_DIAG_E0205) &&
+          d->notes && d->notes->range.file == v->range.file &&
+          d->notes->range.begin == v->range.begin)
+         return true;
+   return false;
+}
+
 static TlSv
 unusable(TlSema *s, const TlVar *v, TlRange range)
 {
+   if (is_told(s, v))
+      return tl_sv_poison();
    switch (v->state) {
    case TL_VAR_ONE_SIDED:
       tl_report(s->diags, E0203, range, v->name);
@@ -315,8 +347,12 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
       tl_report(s->diags, E0204, range, v->name, v->types[0], v->types[1]);
       tl_note(s->diags, N0201, v->range, v->types[0]);
       tl_note(s->diags, N0201, v->other, v->types[1]);
-      tl_help(s->diags,
-              "give it one type on both sides: 1.0 is fp32 and 1 is i32; a tile has .to()");
+      if (strstr(v->types[0], "ptr<") && strstr(v->types[1], "ptr<"))
+         tl_help(s->diags, "a pointer keeps the type of its elements: use two names, and load or "
+                           "store on each side");
+      else
+         tl_help(s->diags,
+                 "give it one type on both sides: 1.0 is fp32 and 1 is i32; a tile has .to()");
       break;
    case TL_VAR_LOOP_LOCAL:
       if (v->loop)
@@ -466,23 +502,71 @@ names_operand(const char *text)
    return false;
 }
 
-/* cuda.grid(1), pl.program_id(0): a module that was not imported, of a name that is known. */
-static const char *
-name_behind(TlSema *s, TlRange module)
+/* The names by which people know the libraries whose functions they write from habit. */
+static bool
+is_library(const char *name)
 {
-   const TlSource *file = tl_source(s->sources, module.file);
-   const char *p = file->text + module.end;
+   static const char words[] =
+      "np numpy cp cupy torch th nn F functional jax jnp lax pl pltpu plgpu mosaic cuda numba nb "
+      "ti taichi wp warp mx tf tvm tilelang T cutlass cute cutile ct cl pyopencl hip metal std "
+      "thrust cub gl gluon ttgl math cmath scipy sp";
+   return tl_word_is_listed(words, name);
+}
+
+/* What to write for the name, in a chain that begins with a library's if is_known; or NULL. */
+static const char *
+name_of_part(TlSema *s, const char *name, bool is_known)
+{
+   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, name);
+   const char *other = tl_name_instead(name);
+   bool is_method = row && (row->flags & TL_BUILTIN_METHOD); /* of a value, as the name may be */
+   if (row && row->signature && (is_known || !is_method))
+      return tl_arena_printf(s->arena, "write tl.%s", tl_call_form(s, row));
+   if (other && (is_known || !names_operand(other)))
+      return tl_arena_printf(s->arena, "write %s", other);
+   if (is_known && tl_builtin_find(TL_NS_LIBDEVICE, name))
+      return tl_arena_printf(s->arena, "write libdevice.%s(..), of triton.language.extra", name);
+   return NULL;
+}
+
+const char *
+tl_name_of_library(TlSema *s, const char *chain, bool is_known)
+{
+   char *rest = tl_arena_strdup(s->arena, chain), *dot;
+   const char *found = NULL;
+   while (!found && (dot = strrchr(rest, '.'))) {
+      char *before = rest;
+      for (char *p = rest; p < dot; p++)
+         before = *p == '.' ? p + 1 : before;
+      *dot = '_'; /* atomic.add is tl's atomic_add, and no sum */
+      found = name_of_part(s, before, is_known);
+      *dot = '\0';
+      found = found ? found : name_of_part(s, dot + 1, is_known);
+   }
+   return found ? found : name_of_part(s, rest, is_known);
+}
+
+/* cuda.grid(1), pl.program_id(0), jax.lax.fori_loop(..): a module that was not imported, of a name
+ * that is known. */
+static const char *
+name_behind(TlSema *s, const char *module, TlRange range)
+{
+   const TlSource *file = tl_source(s->sources, range.file);
+   const char *p = file->text + range.end;
+   size_t len = 1;
    if (*p != '.')
       return NULL;
-   size_t len = 1;
-   while (isalnum((unsigned char)p[len]) || p[len] == '_')
+   while (isalnum((unsigned char)p[len]) || p[len] == '_' || p[len] == '.')
       len++;
-   const char *name = tl_arena_strndup(s->arena, p + 1, len - 1), *other = tl_name_instead(name);
-   const TlBuiltin *row = tl_builtin_find(TL_NS_TL, name);
-   bool is_method = row && (row->flags & TL_BUILTIN_METHOD); /* of a value, as the name may be */
-   if (row && row->signature && !is_method)
-      return tl_arena_printf(s->arena, "write tl.%s", tl_call_form(s, row));
-   return other && !names_operand(other) ? tl_arena_printf(s->arena, "write %s", other) : NULL;
+   const char *name = tl_arena_strndup(s->arena, p + 1, len - 1);
+   bool is_known = is_library(module);
+   const char *instead = tl_name_of_library(s, name, is_known);
+   if (instead || !is_known)
+      return instead;
+   return tl_arena_printf(s->arena,
+                          "'%s' is another library's module: kernels call tl's functions, which "
+                          "`tilec doc` lists",
+                          module);
 }
 
 /* BLOCK_M */
@@ -552,27 +636,32 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_see(s, range, &out);
       return out;
    }
-   const char *other = name_behind(s, range);
+   const char *other = name_behind(s, name, range);
    if (!other)
       other = tl_other_name(s, name);
    if (other && !is_called(s, range) && names_operand(other))
       other = NULL; /* a variable that is missing, t or mode, is no function */
-   if (other && is_of_last_slip(s, range))
-      return tl_sv_poison();
+   if ((other || is_constant_name(name)) && is_of_last_slip(s, range))
+      return tl_sv_poison(); /* barrier(CLK_LOCAL_MEM_FENCE) too */
    tl_report(s->diags, E0200, range, name);
    if (tl_is_host(f))
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
    if (!s->diags->last)
       return tl_sv_poison(); /* nobody is told: a way out would be looked for in the whole file */
    const char *near = tl_suggest(s, f, name);
+   if (strcmp(name, "libdevice") == 0) {
+      tl_help(s->diags, "add 'from triton.language.extra import libdevice'");
+      return tl_sv_poison();
+   }
    bool is_number = strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
    TlSv dtype;
    bool is_tl = source && !source->is_tile &&
                 (tl_builtin_find(TL_NS_TL, name) || tl_dtype_constant(s, name, &dtype));
    /* A word of another language that begins in another case, as blockIdx beside BLOCK, is no slip
     * of the fingers. */
+   bool is_of_library = is_library(name) && other;
    bool is_near_own =
-      near && !tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, near) &&
+      near && !is_of_library && !tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, near) &&
       (!other || tolower((unsigned char)*near) != tolower((unsigned char)*name) || *near == *name);
    if (other && !tl_is_host(f) && (is_number || !is_near_own))
       tl_help(s->diags, "%s", other);
@@ -582,6 +671,9 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_help(s->diags, "did you mean '%s'?", near);
    else if (strcmp(name, "tl") == 0)
       tl_help(s->diags, "add 'import triton.language as tl'");
+   else if (strcmp(name, "kernel") == 0)
+      tl_help(s->diags, "kernels stand at the top of the file, outside of others; what a kernel "
+                        "calls is a function without @kernel");
    else if (is_compared_statement(s, range))
       tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", name);
    else if (is_compared_argument(s, range, name))

@@ -422,6 +422,7 @@ bool tl_sv_python_member(const TlSv *module, size_t i, const char **name, const 
 
 typedef struct TlKernelParam {
    const char *name;
+   TlRange range; /* all of it */
    bool is_constexpr;
    const char *annotation;       /* text as written, or NULL */
    const char *type;             /* what it says as a signature entry; NULL: nothing */

@@ -5,6 +5,7 @@
  * the first of: its signature entry, -D, a heuristic, the first autotune configuration, its own
  * annotation, its default.  An entry that is a value (64, None, 'x', i32:1) makes the parameter a
  * compile-time constant, whether it is annotated constexpr or not. */
+#include "sema/bindings.h"
 #include "sema/generic.h"
 #include "sema/impl.h"
 
@@ -41,6 +42,7 @@ tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *dia
 typedef struct Uses {
    TlSema *s;
    const TlSvFunc *user; /* whose body is being read */
+   TlMap local;          /* its own names, which are no functions of the file */
    TlMap by;             /* the compiled function that mentions the name; SEVERAL for more */
    TlMap launched;       /* name[grid](..) somewhere in the text */
    bool has_marked;      /* some function has @jit */
@@ -56,7 +58,7 @@ note_mentions(void *user, TlNode *n)
    if (n->kind == TL_AST_NAME || dotted) {
       const char *name = dotted ? tl_intern_cstr(u->s->strings, dotted) : tl_ast_Name(n)->id;
       const TlSvFunc *by = tl_map_get(&u->by, name);
-      if (by != u->user)
+      if (by != u->user && !tl_map_has(&u->local, name))
          tl_map_put(&u->by, name, (void *)(by ? &SEVERAL : u->user));
    }
    tl_ast_children(n, note_mentions, u);
@@ -82,10 +84,24 @@ has_jit_decorator(const TlSvFunc *fn)
 }
 
 static void
+note_local(void *user, const TlBinding *b)
+{
+   Uses *u = user;
+   if (b->kind == TL_BINDS_VARIABLE)
+      tl_map_put(&u->local, b->name, u);
+}
+
+static void
 note_user(Uses *u, const TlSvFunc *fn)
 {
    const TlNodeList *body = &tl_ast_Function(fn->node)->body;
+   const TlNodeList *params = &tl_ast_Function(fn->node)->params;
    u->user = fn;
+   tl_map_init(&u->local, u->s->arena);
+   tl_each_binding(body, note_local, u);
+   for (size_t i = 0; i < params->len; i++)
+      if (tl_ast_Param(params->data[i])->name)
+         tl_map_put(&u->local, tl_ast_Param(params->data[i])->name, u);
    u->has_marked |= has_jit_decorator(fn);
    for (size_t k = 0; fn->is_compiled && k < body->len; k++)
       if (body->data[k])
@@ -170,20 +186,33 @@ read_asks(void *user, TlNode *n)
    tl_ast_children(n, read_asks, a);
 }
 
+static Asks
+asks_of(const TlNode *function)
+{
+   const TlNodeList *body = &tl_ast_Function(function)->body;
+   Asks asks = {0};
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         read_asks(&asks, body->data[i]);
+   return asks;
+}
+
+bool
+tl_returns_value(const TlNode *function)
+{
+   return function->kind != TL_AST_FUNCTION || asks_of(function).returns;
+}
+
 /* Whether its parameters are a launch's: by its decorators, a launch in the file, or because it
  * asks which program it is and gives nothing back. */
 static bool
 is_launched(const Uses *uses, const TlSvFunc *fn)
 {
    const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   const TlNodeList *body = &tl_ast_Function(fn->node)->body;
    bool is_tuned = d->len > 1 && !fn->qualname;
-   Asks asks = {0};
+   Asks asks = asks_of(fn->node);
    for (size_t i = 0; i < d->len; i++)
       is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
-   for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
-         read_asks(&asks, body->data[i]);
    return (is_tuned && !tl_is_wrapped(fn)) || tl_map_has(&uses->launched, fn->name) ||
           (asks.program && !asks.returns);
 }
@@ -366,6 +395,7 @@ describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
          continue;
       k.params[k.num_params++] = (TlKernelParam){
          .name = p->name,
+         .range = p->node.range,
          .is_constexpr = tl_is_constexpr_annotation(p->annotation),
          .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
          .type = annotation_entry(s, fn->source, p->annotation),

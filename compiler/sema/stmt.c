@@ -104,7 +104,10 @@ exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
    TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none();
    if (act->loops) {
       tl_report(s->diags, E0234, n->node.range);
-      tl_help(s->diags, "keep the result in a variable and return it after the loop");
+      if (n->value)
+         tl_help(s->diags, "keep the result in a variable and return it after the loop");
+      else
+         tl_help(s->diags, "'break' ends the loop; what stands after it is left out by an 'if'");
       v = tl_sv_poison();
    }
    if (!act->is_host) {

@@ -11,6 +11,7 @@
 #include "sema/arith.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 /* ---- compile-time loops ---- */
@@ -51,6 +52,8 @@ typedef struct Carried {
    bool assigned;
    TlValue **args[2]; /* block arguments: body (for), test and body (while) */
    TlFlat final;      /* at the end of the body */
+   bool changes_type; /* between the two: an error */
+   bool is_lost;      /* an error, of this kind or another */
 } Carried;
 
 typedef struct Loop {
@@ -217,6 +220,33 @@ carried_type(TlSema *s, const TlSv *v)
    return tl_dtype_info[strong.dtype].text;
 }
 
+/* How a tile of the type is made of what is now one number. */
+static const char *
+tile_of(TlSema *s, const TlSv *number, const TlType *type)
+{
+   const char *shape = tl_shape_text(s, type->rank, type->shape);
+   const char *dtype = tl_dtype_info[tl_type_elem(type)->dtype].triton_name;
+   bool is_zero = !tl_sv_is_number(number) || tl_known_double(number) == 0;
+   if (is_zero)
+      return tl_arena_printf(s->arena, "tl.zeros(%s, tl.%s)", shape, dtype);
+   const char *text = tl_sv_constant_text(s, number);
+   bool is_word = isalpha((unsigned char)text[*text == '-']); /* inf, nan */
+   return tl_arena_printf(s->arena,
+                          is_word ? "tl.full(%s, float(\"%s\"), tl.%s)" : "tl.full(%s, %s, tl.%s)",
+                          shape, text, dtype);
+}
+
+/* Has a dimension of size 1 become larger? */
+static bool
+grows(const TlType *before, const TlType *now)
+{
+   assert(before->rank == now->rank);
+   for (unsigned d = 0; d < now->rank; d++)
+      if (before->shape[d] == 1 && now->shape[d] > 1)
+         return true;
+   return false;
+}
+
 static void
 report_type_change(TlSema *s, const Carried *c, const TlVar *v)
 {
@@ -239,11 +269,63 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
    else if (x && v->value.kind == TL_SV_VALUE && x->type->rank == 0 &&
             tl_type_is_tile(v->value.value->type) &&
             tl_type_elem(v->value.value->type)->kind == TL_TYPE_SCALAR)
-      tl_help(s->diags, "start with a tile: tl.zeros(%s, tl.%s)",
-              tl_shape_text(s, v->value.value->type->rank, v->value.value->type->shape),
-              tl_dtype_info[tl_type_elem(v->value.value->type)->dtype].triton_name);
+      tl_help(s->diags,
+              "start with a tile, %s, or bring what is joined to one number by tl.max or tl.sum",
+              tile_of(s, &c->before.value, v->value.value->type));
+   else if (x && now && x->type->rank == now->rank && grows(x->type, now))
+      tl_help(s->diags,
+              "%s was joined with a value of another shape: a reduction leaves its axis out, and "
+              "keep_dims=True, or [:, None] behind it, keeps it as one of size 1",
+              c->name);
    else
       tl_help(s->diags, "give what has the other type another name than '%s'", c->name);
+}
+
+/* Is v computed from one of the values that c has at the end of the body? */
+static bool
+comes_from(const TlValue *v, const Carried *c, unsigned *steps)
+{
+   enum { MAX_STEPS = 2000 };
+   for (size_t i = 0; i < c->final.len; i++)
+      if (c->final.data[i] == v)
+         return true;
+   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
+      if (comes_from(tl_arg(v->def, i), c, steps))
+         return true;
+   return false;
+}
+
+/* m = maximum(m, x); l = l + m: where m becomes a tile, l does by that alone, and m is told of. */
+static bool
+follows_another(const Loop *l, const Carried *c, unsigned *steps)
+{
+   for (size_t i = 0; i < l->vars.len; i++) {
+      const Carried *other = &l->vars.data[i];
+      for (size_t k = 0; other != c && other->changes_type && k < c->final.len; k++)
+         if (comes_from(c->final.data[k], other, steps))
+            return true;
+   }
+   return false;
+}
+
+static void
+report_type_changes(TlSema *s, const Loop *l)
+{
+   const Carried *first = NULL;
+   bool is_told = false;
+   unsigned steps = 0; /* a long search for what follows from what is given up: all are told */
+   for (size_t i = 0; i < l->vars.len; i++) {
+      const Carried *c = &l->vars.data[i];
+      if (!c->changes_type)
+         continue;
+      first = first ? first : c;
+      if (!follows_another(l, c, &steps)) {
+         report_type_change(s, c, tl_frame_var(l->f, c->name));
+         is_told = true;
+      }
+   }
+   if (first && !is_told) /* each comes from another */
+      report_type_change(s, first, tl_frame_var(l->f, first->name));
 }
 
 /* Run-time parts of the variables at the end of the body, checked against their start. */
@@ -255,17 +337,20 @@ collect_finals(TlSema *s, Loop *l)
       if (c->excluded || !c->assigned)
          continue;
       TlVar *v = tl_frame_var(l->f, c->name);
-      bool ok = v->state == TL_VAR_BOUND;
-      if (!ok)
+      if (v->state != TL_VAR_BOUND)
          tl_lookup(s, l->f, c->name, l->range);
       else if (v->value.kind != TL_SV_POISON) {
-         ok = tl_flatten(s, &v->value, v->range, &c->final) && types_agree(&c->init, &c->final);
-         if (!ok)
-            report_type_change(s, c, v);
-      } else {
-         ok = false;
+         bool is_flat = tl_flatten(s, &v->value, v->range, &c->final);
+         c->changes_type = !is_flat || !types_agree(&c->init, &c->final);
+         if (!c->changes_type)
+            continue;
       }
-      if (!ok) {
+      c->is_lost = true;
+   }
+   report_type_changes(s, l);
+   for (size_t i = 0; i < l->vars.len; i++) {
+      Carried *c = &l->vars.data[i];
+      if (c->is_lost) {
          c->before.value = tl_sv_poison();
          c->assigned = false;
       }
@@ -370,6 +455,8 @@ leave_loop(TlSema *s, Loop *l, const TlNode *target)
             bool keep = old->state == TL_VAR_BOUND;
             *old = *now; /* a constexpr set in the loop */
             old->state = keep || now->state != TL_VAR_BOUND ? now->state : TL_VAR_LOOP_LOCAL;
+         } else if (old->value.kind == TL_SV_POISON) {
+            old->range = now->range; /* told of where it went wrong */
          } else if (now->value.kind != TL_SV_POISON) {
             tl_report(s->diags, E0245, now->range, now->name, tl_sv_describe(s, &old->value),
                       tl_sv_describe(s, &now->value));

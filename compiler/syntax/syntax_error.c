@@ -290,6 +290,9 @@ operator_slip(const Place *p)
        ((p->t[p->at + 1].kind == TL_TOK_COLON && p->t[p->at].end == p->t[p->at + 1].begin) ||
         (before == TL_TOK_COLON && touches(p, 1))))
       return "there is no '::': a name of a module follows a '.', as in tl.maximum";
+   if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_ASSIGN &&
+       p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN)
+      return "an argument given by its name is one value; conditions are joined by '&'";
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
       return "arguments are separated by ',', as in range(0, n)";
@@ -317,6 +320,8 @@ operator_slip(const Place *p)
              "kernel gets pointers as parameters";
    if (found == TL_TOK_AMP && p->expected[TL_TOK_INT])
       return "there is no '&' for addresses: of a pointer x element i lies at x + i";
+   if (found == TL_TOK_ARROW && before == TL_TOK_RPAREN)
+      return "a function without a name is written lambda a: a * 2";
    if (found == TL_TOK_ARROW)
       return "attributes follow a '.', as in x.shape; pointers are read by tl.load(pointer)";
    if (found == TL_TOK_GT && before == TL_TOK_LT && touches(p, 1))
@@ -353,6 +358,10 @@ static const char *
 decorator_slip(const Place *p)
 {
    int found = kind_at(p, 0), first = p->t[p->first].kind;
+   if (p->at == p->first && (found == TL_TOK_FOR || found == TL_TOK_WHILE) &&
+       p->expected[TL_TOK_DEF] && !p->expected[TL_TOK_INT])
+      return "decorators stand above functions; loops are unrolled by tl.static_range(..), or by "
+             "tl.range(.., loop_unroll_factor=4)";
    if (first == TL_TOK_AT && (found == TL_TOK_DEF || found == TL_TOK_CLASS))
       return "a decorator has a line of its own, above 'def'";
    if (first == TL_TOK_AT && found == TL_TOK_ASSIGN && p->open != SIZE_MAX &&
@@ -448,8 +457,13 @@ help_foreign_word(TlParser *ps, const Place *p)
    bool is_own = tl_is_match(ps, p->first) || ps->is_match_block[ps->block_depth];
    if (p->at == p->first || p->t[p->first].kind != TL_TOK_NAME || is_own)
       return false;
+   size_t word = p->first; /* of `extern __shared__ float x[]` the second says more */
+   if ((is_text(p, word, "extern") || is_text(p, word, "static")) &&
+       p->t[word + 1].kind == TL_TOK_NAME &&
+       strncmp(p->ps->text + p->t[word + 1].begin, "__", 2) == 0)
+      word++;
    for (size_t i = 0; i < sizeof foreign_word / sizeof foreign_word[0]; i++) {
-      if (!is_text(p, p->first, foreign_word[i].word))
+      if (!is_text(p, word, foreign_word[i].word))
          continue;
       tl_help(ps->diags, "'%s' begins no statement like this one: %s", foreign_word[i].word,
               foreign_word[i].help);
@@ -649,6 +663,15 @@ help_default(TlParser *ps, const Place *p)
    bool is_def = p->t[p->first].kind == TL_TOK_DEF && p->open != SIZE_MAX &&
                  p->t[p->open].kind == TL_TOK_LPAREN;
    bool is_value = starts_operand(found) && found != TL_TOK_NAME;
+   const TlToken *name = p->at > p->open + 3 ? &p->t[p->at - 3] : NULL;
+   if (is_def && found == TL_TOK_COLON && name && kind_at(p, 2) == TL_TOK_ASSIGN &&
+       name->kind == TL_TOK_NAME && p->t[p->at + 1].kind == TL_TOK_NAME) { /* N = 128: constexpr */
+      tl_help(ps->diags, "a parameter's type comes before its default: %.*s: %.*s = %.*s",
+              text_len(name), ps->text + name->begin, text_len(&p->t[p->at + 1]),
+              ps->text + p->t[p->at + 1].begin, text_len(&p->t[p->at - 1]),
+              ps->text + p->t[p->at - 1].begin);
+      return true;
+   }
    if (!is_def || !is_value || kind_at(p, 1) != TL_TOK_NAME)
       return false;
    const TlToken *t = &p->t[p->at];

@@ -117,6 +117,8 @@ pointer(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
    if (a->kind != TILEC_ARG_POINTER && a->kind != TILEC_ARG_BUFFER)
       return refuse(p, a, NULL, text);
    TilecDtype elem = a->dtype;
+   if (a->kind == TILEC_ARG_BUFFER && a->as.buffer && !tl_handle_is_live(&a->as.buffer->handle))
+      return refuse(p, a, "the buffer was freed", text);
    if (a->kind == TILEC_ARG_BUFFER && !elem && a->as.buffer)
       elem = a->as.buffer->layout.dtype;
    if (!same_elements(p->dtype, elem))

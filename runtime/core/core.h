@@ -10,6 +10,7 @@
 
 #include "core/cuda_load.h"
 #include "core/dtype.h"
+#include "core/handle.h"
 #include "core/jit_table.h"
 #include "core/rule.h"
 #include "tilec/runtime.h"
@@ -51,7 +52,11 @@ typedef struct TlRecent {
 
 struct TilecRuntime {
    TilecExecutor executor;
-   pid_t pid;            /* creator */
+   pid_t pid;                            /* creator */
+   atomic_bool is_closed;                /* by tilec_runtime_close, while objects of it live */
+   atomic_uint lives;                    /* of those, and 1 until it is closed */
+   TlHandle *first_buried, *last_buried; /* freed, oldest first; guarded by `lock` */
+   uint32_t num_buried;
    atomic_bool *alive;   /* on a page that the kernel wipes in a forked child; NULL when
                             that cannot be had: then pids are compared */
    bool synchronous;     /* wait after each launch */
@@ -79,6 +84,7 @@ struct TilecRuntime {
 };
 
 struct TilecBuffer {
+   TlHandle handle; /* first */
    TilecRuntime *rt;
    void *address; /* device or host */
    uint64_t bytes;
@@ -145,6 +151,7 @@ struct TilecKernel {
 };
 
 struct TilecModule {
+   TlHandle handle; /* first */
    TilecRuntime *rt;
    TlCuModule cu;
    TilecImageInfo *owned; /* record read from JSON; NULL when borrowed */
@@ -179,6 +186,14 @@ void tl_rt_leave(TilecRuntime *rt, bool pushed);
 /* The same to give something back: where there is nobody to give it to, that is no failure, and the
  * detail of the caller's last one stays. */
 bool tl_rt_enter_to_free(TilecRuntime *rt, bool *pushed);
+
+/* TILEC_FORKED, or TILEC_BAD_ARGUMENT where it was closed: for calls that need no device. */
+TilecStatus tl_rt_check_open(const TilecRuntime *rt);
+/* handle.c: an object of the runtime, or the runtime's user, goes; the last one ends it. */
+void tl_rt_drop(TilecRuntime *rt);
+void tl_handles_done(TilecRuntime *rt);
+/* TILEC_BAD_ARGUMENT where its module was freed. */
+TilecStatus tl_rt_check_kernel(const TilecKernel *k, const char *call);
 
 /* launch.c: the variant of an image module that such arguments fit, else NULL with the reason for
  * each in `why` (TL_RT_ERROR_BYTES). */

@@ -115,10 +115,10 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
    if (!rt || !managed || !out)
       return tl_rt_null(rt,
                         out ? "tilec_buffer_from_dlpack: tensor" : "tilec_buffer_from_dlpack: out");
-   if (tl_core_is_forked(rt))
-      return TILEC_FORKED;
    const DlTensor *t = &managed->tensor;
-   TilecStatus status = check(rt, managed);
+   TilecStatus status = tl_rt_check_open(rt);
+   if (status == TILEC_OK)
+      status = check(rt, managed);
    if (status != TILEC_OK)
       return status;
    size_t rank = (size_t)t->ndim;
@@ -143,10 +143,12 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
    else if (!t->data && b->bytes)
       status = tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "the DLPack tensor's data is NULL");
    assert(status != TILEC_OK || b->address || !b->bytes);
-   if (status == TILEC_OK)
+   if (status == TILEC_OK) {
+      tl_handle_begin(rt, &b->handle);
       *out = b;
-   else
+   } else {
       free(b);
+   }
    return status;
 }
 
@@ -160,5 +162,5 @@ tl_dlpack_release(struct DLManagedTensorVersioned *managed)
 const TilecBufferLayout *
 tilec_buffer_layout(const TilecBuffer *b)
 {
-   return b && b->layout.dtype ? &b->layout : NULL;
+   return b && tl_handle_is_live(&b->handle) && b->layout.dtype ? &b->layout : NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 struct TilecEvent {
+   TlHandle handle; /* first */
    TilecRuntime *rt;
    TlEvent *cu;    /* CUDA only */
    double host_ms; /* host executors: when recorded */
@@ -71,10 +72,12 @@ tilec_event_new(TilecRuntime *rt, TilecEvent **out)
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
       status = tl_rt_event_new(rt, 0, &e->cu);
    tl_rt_leave(rt, pushed);
-   if (status == TILEC_OK)
+   if (status == TILEC_OK) {
+      tl_handle_begin(rt, &e->handle);
       *out = e;
-   else
+   } else {
       free(e);
+   }
    return status;
 }
 
@@ -82,7 +85,7 @@ void
 tilec_event_free(TilecEvent *e)
 {
    bool pushed;
-   if (!e)
+   if (!e || !tl_handle_end(e->rt, &e->handle, "tilec_event_free: the event"))
       return;
    if (e->cu) {
       bool in_use = tl_rt_enter_to_free(e->rt, &pushed);
@@ -90,7 +93,7 @@ tilec_event_free(TilecEvent *e)
       (void)tl_rt_check(e->rt, code, "freeing an event");
       tl_rt_leave(e->rt, pushed);
    }
-   free(e);
+   tl_handle_bury(e->rt, &e->handle, NULL);
 }
 
 TilecStatus
@@ -99,6 +102,8 @@ tilec_event_record(TilecEvent *e, TilecStream stream)
    bool pushed;
    if (!e)
       return TILEC_BAD_ARGUMENT;
+   if (!tl_handle_is_live(&e->handle))
+      return tl_handle_refuse(e->rt, "tilec_event_record: the event");
    assert((e->cu != NULL) == (e->rt->executor == TILEC_ON_CUDA));
    TilecStatus status = tl_rt_enter(e->rt, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
@@ -116,6 +121,8 @@ static TilecStatus
 enter_recorded(TilecEvent *e, bool *pushed)
 {
    *pushed = false;
+   if (!tl_handle_is_live(&e->handle))
+      return tl_handle_refuse(e->rt, "the event");
    if (!e->recorded && !tl_core_is_forked(e->rt))
       return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT, "the event was never recorded");
    return tl_rt_enter(e->rt, pushed);
@@ -178,6 +185,8 @@ tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms)
                                 : "tilec_event_elapsed: ms");
    TilecRuntime *rt = start->rt;
    *ms = 0;
+   if (!tl_handle_is_live(&start->handle) || !tl_handle_is_live(&stop->handle))
+      return tl_handle_refuse(rt, "tilec_event_elapsed: one of the events");
    if (rt != stop->rt || !start->recorded || !stop->recorded)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "both events must be recorded, on one runtime");
    TilecStatus status = tl_rt_enter(rt, &pushed);

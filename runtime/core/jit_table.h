@@ -77,6 +77,9 @@ const TlVariant *tl_core_kernel_variant(const TilecKernel *kernel, uint32_t inde
 void *tl_core_source(const TilecKernel *kernel); /* of open(); NULL: an image */
 void *tl_core_tuner(const TilecKernel *kernel);  /* NULL: an image, or of a tuner itself */
 TilecRuntime *tl_core_runtime(const TilecKernel *kernel);
+/* TILEC_BAD_ARGUMENT where its module was freed. */
+TilecStatus tl_core_check_kernel(const TilecKernel *kernel, const char *call);
+bool tl_core_is_freed(const TilecBuffer *buffer);
 /* Also when the driver cannot say. */
 bool tl_core_is_capturing(TilecRuntime *rt, TilecStream stream);
 /* TILEC_FORKED or TILEC_DEVICE_LOST where the runtime is of no use any more. */

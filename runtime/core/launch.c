@@ -452,6 +452,8 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
    TilecRuntime *rt = kernel->module->rt;
+   if (!tl_handle_is_live(&kernel->module->handle))
+      return tl_rt_check_kernel(kernel, "tilec_launch");
    if (!launch)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': launch is NULL", kernel->name);
    TilecStatus status = tl_rt_enter(rt, &pushed);
@@ -485,6 +487,8 @@ prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args, bool with_fa
    bool pushed;
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
+   if (!tl_handle_is_live(&kernel->module->handle))
+      return tl_rt_check_kernel(kernel, "tilec_kernel_prepare");
    b.no_maps = false;
    TilecStatus status = tl_rt_enter(kernel->module->rt, &pushed);
    if (status == TILEC_OK)

@@ -57,10 +57,12 @@ tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out)
    if (status == TILEC_OK)
       status = allocate(rt, b);
    tl_rt_leave(rt, pushed);
-   if (status == TILEC_OK)
+   if (status == TILEC_OK) {
+      tl_handle_begin(rt, &b->handle);
       *out = b;
-   else
+   } else {
       free(b);
+   }
    return status;
 }
 
@@ -74,12 +76,14 @@ tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes, TilecBuffer *
    if (!address && bytes)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_buffer_wrap: NULL with %" PRIu64 " bytes",
                         bytes);
-   if (tl_core_is_forked(rt))
-      return TILEC_FORKED;
+   TilecStatus status = tl_rt_check_open(rt);
+   if (status != TILEC_OK)
+      return status;
    TilecBuffer *b = calloc(1, sizeof *b);
    if (!b)
       return tl_rt_no_memory(rt, "a buffer");
    *b = (TilecBuffer){.rt = rt, .address = address, .bytes = bytes};
+   tl_handle_begin(rt, &b->handle);
    *out = b;
    return TILEC_OK;
 }
@@ -88,7 +92,7 @@ void
 tilec_buffer_free(TilecBuffer *b)
 {
    bool pushed;
-   if (!b)
+   if (!b || !tl_handle_end(b->rt, &b->handle, "tilec_buffer_free: the buffer"))
       return;
    assert(!b->owned || !b->dlpack);
    if (b->owned && b->address) {
@@ -101,27 +105,44 @@ tilec_buffer_free(TilecBuffer *b)
       }
    }
    tl_dlpack_release(b->dlpack);
-   free(b);
+   tl_handle_bury(b->rt, &b->handle, NULL);
+}
+
+bool
+tl_core_is_freed(const TilecBuffer *b)
+{
+   return !tl_handle_is_live(&b->handle);
 }
 
 void *
 tilec_buffer_address(const TilecBuffer *b)
 {
-   return b ? b->address : NULL;
+   return b && tl_handle_is_live(&b->handle) ? b->address : NULL;
 }
 
 uint64_t
 tilec_buffer_bytes(const TilecBuffer *b)
 {
-   return b ? b->bytes : 0;
+   return b && tl_handle_is_live(&b->handle) ? b->bytes : 0;
+}
+
+static TilecStatus
+check_live(const TilecBuffer *b, const char *what)
+{
+   if (tl_handle_is_live(&b->handle))
+      return TILEC_OK;
+   return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the buffer was freed", what);
 }
 
 static TilecStatus
 check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *host, bool need_host,
             const char *what)
 {
-   if (tl_core_is_forked(b->rt))
-      return TILEC_FORKED;
+   TilecStatus status = check_live(b, what);
+   if (status == TILEC_OK)
+      status = tl_rt_check_open(b->rt);
+   if (status != TILEC_OK)
+      return status;
    if (need_host && !host && bytes)
       return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the host address is NULL", what);
    if (offset > b->bytes || bytes > b->bytes - offset)
@@ -134,7 +155,7 @@ check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *h
 static TilecStatus
 check_target(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const char *what)
 {
-   if (b->is_read_only)
+   if (tl_handle_is_live(&b->handle) && b->is_read_only)
       return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the buffer is read-only", what);
    return check_range(b, offset, bytes, NULL, false, what);
 }

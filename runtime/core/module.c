@@ -194,6 +194,7 @@ load(TilecRuntime *rt, const void *image, size_t bytes, const TilecImageInfo *in
    }
    m->rt = rt;
    m->owned = owned;
+   tl_handle_begin(rt, &m->handle);
    TilecStatus status = fill_module(rt, m, image, bytes, info, program);
    if (status != TILEC_OK) {
       tilec_module_free(m);
@@ -234,8 +235,9 @@ tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes, const
       return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
                              "tilec_module_load: image, json or out is NULL")
                 : TILEC_BAD_ARGUMENT;
-   if (tl_core_is_forked(rt))
-      return TILEC_FORKED;
+   TilecStatus status = tl_rt_check_open(rt);
+   if (status != TILEC_OK)
+      return status;
    if (rt->executor != TILEC_ON_CUDA)
       return tl_rt_fail(rt, TILEC_UNSUPPORTED, "the %s takes kernels as source, not as PTX",
                         rt->info.name);
@@ -243,7 +245,7 @@ tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes, const
       image_bytes = strlen(image);
    char why[256];
    TilecImageInfo *info = NULL;
-   TilecStatus status = tilec_image_read_json(json, json_bytes, &info, why, sizeof why);
+   status = tilec_image_read_json(json, json_bytes, &info, why, sizeof why);
    if (status == TILEC_NO_MEMORY)
       return tl_rt_no_memory(rt, "a launch record");
    if (status != TILEC_OK)
@@ -265,6 +267,7 @@ open_kernel(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
    m->rt = rt;
    m->kernels = kernel;
    kernel->module = m;
+   tl_handle_begin(rt, &m->handle);
    TilecStatus status = rt->jit->open(rt->jit_state, source, &m->source, &kernel->name);
    if (status != TILEC_OK) {
       tilec_module_free(m);
@@ -315,7 +318,7 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
 const char *
 tilec_module_log(const TilecModule *module)
 {
-   return module && module->log ? module->log : "";
+   return module && tl_handle_is_live(&module->handle) && module->log ? module->log : "";
 }
 
 static void
@@ -335,16 +338,17 @@ free_one(TilecModule *m)
       (void)tl_rt_check(m->rt, m->rt->cu.module_unload(m->cu), "unloading a module");
       tl_rt_leave(m->rt, pushed);
    }
-   free(m->kernels);
    free(m->log);
    tilec_image_info_free(m->owned);
-   free(m);
+   tl_handle_bury(m->rt, &m->handle, m->kernels); /* which point to it */
 }
 
 void
 tilec_module_free(TilecModule *m)
 {
    for (TilecModule *next; m; m = next) {
+      if (!tl_handle_end(m->rt, &m->handle, "tilec_module_free: the module"))
+         return;
       next = m->next;
       free_one(m);
    }
@@ -372,8 +376,11 @@ tilec_module_kernel(TilecModule *m, const char *name, TilecKernel **out)
       *out = NULL;
    if (!m || !out)
       return tl_rt_null(m ? m->rt : NULL, "tilec_module_kernel: out");
-   if (tl_core_is_forked(m->rt))
-      return TILEC_FORKED;
+   if (!tl_handle_is_live(&m->handle))
+      return tl_handle_refuse(m->rt, "tilec_module_kernel: the module");
+   TilecStatus status = tl_rt_check_open(m->rt);
+   if (status != TILEC_OK)
+      return status;
    char names[1024];
    uint32_t count = list_names(m, names, sizeof names);
    if (!name && count != 1)
@@ -390,7 +397,7 @@ tilec_module_kernel(TilecModule *m, const char *name, TilecKernel **out)
 static const TlVariant *
 variant_at(const TilecKernel *k, uint32_t index)
 {
-   if (tl_core_is_forked(k->module->rt))
+   if (!tl_handle_is_live(&k->module->handle) || tl_core_is_forked(k->module->rt))
       return NULL; /* the compiler's lock may be held by a thread that is not here any more */
    if (k->module->source)
       return k->module->rt->jit->get(k->module->source, index);
@@ -400,7 +407,8 @@ variant_at(const TilecKernel *k, uint32_t index)
 uint32_t
 tilec_kernel_variants(const TilecKernel *kernel)
 {
-   if (!kernel || tl_core_is_forked(kernel->module->rt))
+   if (!kernel || !tl_handle_is_live(&kernel->module->handle) ||
+       tl_core_is_forked(kernel->module->rt))
       return 0;
    if (kernel->module->source)
       return kernel->module->rt->jit->count(kernel->module->source);
@@ -444,8 +452,11 @@ tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out)
       return tl_rt_null(kernel ? kernel->module->rt : NULL, "tilec_kernel_use: out");
    memset(out, 0, sizeof *out);
    TilecRuntime *rt = kernel->module->rt;
-   if (tl_core_is_forked(rt))
-      return TILEC_FORKED;
+   TilecStatus status = tl_rt_check_kernel(kernel, "tilec_kernel_use");
+   if (status == TILEC_OK)
+      status = tl_rt_check_open(rt);
+   if (status != TILEC_OK)
+      return status;
    const TlVariant *v = variant_at(kernel, variant);
    if (!v)
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s' has no variant %u", kernel->name,
@@ -470,6 +481,12 @@ tl_core_tuner(const TilecKernel *kernel)
 {
    const TilecModule *m = kernel->module;
    return m->source ? m->rt->jit->tuner(m->source) : NULL;
+}
+
+TilecStatus
+tl_core_check_kernel(const TilecKernel *kernel, const char *call)
+{
+   return tl_rt_check_kernel(kernel, call);
 }
 
 TilecRuntime *

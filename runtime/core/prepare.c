@@ -19,7 +19,10 @@ tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args, size_t num
    if (!kernel || !out)
       return tl_rt_null(kernel ? kernel->module->rt : NULL, "tilec_kernel_prepare_async: out");
    TilecRuntime *rt = kernel->module->rt;
-   TilecStatus status = tl_rt_enter(rt, &pushed);
+   TilecStatus status = tl_rt_check_kernel(kernel, "tilec_kernel_prepare_async");
+   if (status != TILEC_OK)
+      return status;
+   status = tl_rt_enter(rt, &pushed);
    tl_rt_leave(rt, pushed);
    if (status == TILEC_OK)
       status = tl_rt_check_count(kernel, args, num_args);
@@ -82,13 +85,16 @@ tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args, size_t num_args,
 {
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
-   if (tl_core_is_forked(kernel->module->rt))
-      return TILEC_FORKED;
+   TilecStatus status = tl_rt_check_kernel(kernel, "tilec_kernel_explain");
+   if (status == TILEC_OK)
+      status = tl_rt_check_open(kernel->module->rt);
+   if (status != TILEC_OK)
+      return status;
    if (!buffer || !bytes)
       return tl_rt_fail(kernel->module->rt, TILEC_BAD_ARGUMENT,
                         "kernel '%s': there is no room for the text", kernel->name);
    buffer[0] = 0;
-   TilecStatus status = tl_rt_check_count(kernel, args, num_args);
+   status = tl_rt_check_count(kernel, args, num_args);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, NULL, args, num_args);
    if (status != TILEC_OK)

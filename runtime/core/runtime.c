@@ -35,12 +35,22 @@ tl_core_is_forked(const TilecRuntime *rt)
 }
 
 TilecStatus
-tl_rt_enter(TilecRuntime *rt, bool *pushed)
+tl_rt_check_open(const TilecRuntime *rt)
 {
-   *pushed = false;
    if (tl_core_is_forked(rt))
       return tl_rt_fail(rt, TILEC_FORKED, "this runtime was opened by process %ld, this is %ld",
                         (long)rt->pid, (long)getpid());
+   if (atomic_load_explicit(&rt->is_closed, memory_order_relaxed))
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                        "the runtime was closed: only objects of it can be freed now");
+   return TILEC_OK;
+}
+
+/* Of a runtime that is open, or closed and waiting for its last object to be freed. */
+static TilecStatus
+enter(TilecRuntime *rt, bool *pushed)
+{
+   *pushed = false;
    if (rt->executor != TILEC_ON_CUDA)
       return TILEC_OK;
    if (atomic_load_explicit(&rt->loss, memory_order_acquire))
@@ -54,12 +64,21 @@ tl_rt_enter(TilecRuntime *rt, bool *pushed)
    return status;
 }
 
+TilecStatus
+tl_rt_enter(TilecRuntime *rt, bool *pushed)
+{
+   *pushed = false;
+   if (tl_core_is_forked(rt) || atomic_load_explicit(&rt->is_closed, memory_order_relaxed))
+      return tl_rt_check_open(rt);
+   return enter(rt, pushed);
+}
+
 bool
 tl_rt_enter_to_free(TilecRuntime *rt, bool *pushed)
 {
    *pushed = false;
    return !tl_core_is_forked(rt) && !atomic_load_explicit(&rt->loss, memory_order_acquire) &&
-          tl_rt_enter(rt, pushed) == TILEC_OK;
+          enter(rt, pushed) == TILEC_OK;
 }
 
 void
@@ -234,6 +253,7 @@ destroy(TilecRuntime *rt)
       rt->cu.primary_release(rt->device); /* nothing to do about a failure here */
    if (rt->alive)
       munmap(rt->alive, (size_t)sysconf(_SC_PAGESIZE));
+   tl_handles_done(rt);
    pthread_mutex_destroy(&rt->lock);
    free(rt->slots);
    free(rt);
@@ -279,6 +299,7 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    rt->check = o.check;
    rt->timeout_ms = o.timeout_ms;
    rt->num_threads = o.num_threads;
+   atomic_init(&rt->lives, 1);
    pthread_mutex_init(&rt->lock, NULL);
    TilecStatus status = TILEC_OK;
    if (rt->executor == TILEC_ON_CUDA)
@@ -294,11 +315,10 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    return TILEC_OK;
 }
 
-void
-tilec_runtime_close(TilecRuntime *rt)
+/* Nothing of it lives any more. */
+static void
+end(TilecRuntime *rt)
 {
-   if (!rt)
-      return;
    if (rt->jit)
       rt->jit->detach(rt->jit_state);
    /* a forked child must not touch the driver, and a kernel that never ends is not waited for */
@@ -307,6 +327,24 @@ tilec_runtime_close(TilecRuntime *rt)
    else
       tl_rt_end_waits(rt);
    destroy(rt);
+}
+
+void
+tl_rt_drop(TilecRuntime *rt)
+{
+   if (atomic_fetch_sub(&rt->lives, 1) == 1)
+      end(rt);
+}
+
+void
+tilec_runtime_close(TilecRuntime *rt)
+{
+   if (!rt)
+      return;
+   if (!atomic_exchange(&rt->is_closed, true))
+      tl_rt_drop(rt);
+   else
+      (void)tl_rt_check_open(rt); /* closed before, and some object still lives */
 }
 
 TilecStatus

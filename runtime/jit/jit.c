@@ -304,6 +304,8 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
       return TILEC_OK;
    if (a->kind == TILEC_ARG_BUFFER && !a->as.buffer)
       return misfit(s, p, "is given a NULL buffer");
+   if (a->kind == TILEC_ARG_BUFFER && tl_core_is_freed(a->as.buffer))
+      return misfit(s, p, "is given a buffer that was freed");
    if (a->kind == TILEC_ARG_SCALAR && !a->dtype)
       return misfit(s, p, "is given a scalar without a type");
    if (a->kind == TILEC_ARG_TENSOR)

@@ -648,6 +648,9 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
       *out = NULL;
    if (!kernel)
       return TILEC_BAD_ARGUMENT;
+   TilecStatus status = tl_core_check_kernel(kernel, "tilec_kernel_tune");
+   if (status != TILEC_OK)
+      return status;
    if (options && options->struct_size >= sizeof o.struct_size && options->struct_size <= sizeof o)
       memcpy(&o, options, options->struct_size);
    else if (options)
@@ -663,7 +666,7 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
    if (!t)
       return tl_core_fail(tl_core_runtime(kernel), TILEC_UNSUPPORTED,
                           "only kernels opened from source are tuned");
-   TilecStatus status = check_call(t, launch, num_args, &o);
+   status = check_call(t, launch, num_args, &o);
    if (status != TILEC_OK)
       return status;
    TilecTuneResult *r = new_result(t, args);

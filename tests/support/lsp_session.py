@@ -181,6 +181,12 @@ def members(folder):
         line, character = place(text, begin, offset=len(begin))
         items = c.at("completion", uri, line, character)["result"]
         check("members " + begin, [i["label"] for i in items][:len(wanted)], wanted)
+    for begin in ("T.", "value."):
+        wrong = text + "    " + begin
+        c.change(uri, 2, {"text": wrong})
+        names = [i["label"] for i in c.at("completion", uri, *place(wrong, "    " + begin, offset=4 + len(begin)))["result"]]
+        check("nothing of Python's own after " + begin, [n for n in names if n.startswith("_")], [])
+    c.change(uri, 3, {"text": text})
     names = [i["label"] for i in c.at("completion", uri, *place(text, "triton.\n", offset=7))["result"]]
     check("of a local name", ["dtype" in names, "float32" in names, "next_power_of_2" in names], [True, False, False])
     help_ = c.at("signatureHelp", uri, *place(text, "shade(1, ", offset=9))["result"]
@@ -192,6 +198,11 @@ def members(folder):
         f.write(b"SIZE = 3  # \xe9\n")
     found = c.open("file://" + folder + "/imports.py", "from latin import SIZE\n" + text.split("\n\n")[0] +
                    "\n\n@triton.jit\ndef k(x):\n    T.store(x, SIZE)\n")
+    turned = "@kernel\ndef k(x: *fp32):\n    y = load(x + arange(0, 64)[:, None])\n    store(x, sum(y.T))\n"
+    c.open("file://" + folder + "/turned.tile", turned)
+    hover = c.at("hover", "file://" + folder + "/turned.tile", *place(turned, "y.T", offset=2))["result"]
+    check("hover of an attribute", hover["contents"]["value"].splitlines()[1:], ["T", "```", hover["contents"]["value"].splitlines()[-1]])
+    check("says what it is", "exchanged" in hover["contents"]["value"], True)
     quiet = Client(TILEC, ["-Wno-unused", "--arch=sm_80"])
     quiet.start()
     unread = "@kernel\ndef k(x: *fp32):\n    y = load(x)\n    store(x, 1.0)\n"

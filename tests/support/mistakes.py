@@ -135,7 +135,9 @@ class Unseen(Mistake):
     sign = "§"
     files = ("mistakes_unseen.txt", "mistakes_unseen_2.txt", "mistakes_unseen_3.txt",
              "mistakes_unseen_4.txt", "mistakes_unseen_5.txt", "mistakes_unseen_6.txt",
-             "mistakes_unseen_7.txt", "mistakes_unseen_8.txt", "mistakes_unseen_9.txt")
+             "mistakes_unseen_7.txt", "mistakes_unseen_8.txt", "mistakes_unseen_9.txt",
+             "mistakes_unseen_10.txt", "mistakes_unseen_11.txt",
+             "mistakes_unseen_12.txt")
 
     @staticmethod
     def words(line):

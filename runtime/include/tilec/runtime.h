@@ -12,13 +12,16 @@
  * - Threads: every object may be used from many threads at once, except that freeing one must not
  *   race with its use.  Calls leave the thread's current CUDA context as they found it.
  * - Ownership: the runtime owns nothing of the caller's; modules, buffers, events and streams are
- *   freed by the caller before the runtime.  A kernel belongs to its module.  Every _free takes
- *   NULL.
+ *   freed by the caller.  A kernel belongs to its module.  Every _free takes NULL.  A runtime that
+ *   is closed first ends with the last module, buffer or event of it, whose other calls are
+ *   TILEC_BAD_ARGUMENT until then.
  * - Option structs start with struct_size = sizeof(the struct); a zero field means its default;
  *   fields are only ever appended.  One that is larger than this library knows, or too small, is
  *   TILEC_BAD_ARGUMENT (of TilecRuntimeOptions without a detail: it says where that goes).
- * - NULL for a handle is TILEC_BAD_ARGUMENT, without a detail where no runtime is known.  A handle
- *   that was freed must not be used, as memory after free().
+ * - NULL for a handle is TILEC_BAD_ARGUMENT, without a detail where no runtime is known.  So is a
+ *   module, kernel, buffer or event that was freed, and freeing it again only leaves a detail: as
+ *   long as its runtime lives and no 256 others of it were freed since.  That is a help to find the
+ *   slip; a program must not count on it, and other handles are as memory after free().
  * - Failures: a status, and one line of detail from tilec_runtime_error().  Any call may also
  *   return TILEC_DEVICE_LOST (an earlier kernel faulted; the detail names the first cause) and
  *   TILEC_FORKED.
@@ -77,7 +80,8 @@ typedef struct TilecRuntimeOptions {
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,
  * TILEC_BAD_CONTEXT, TILEC_OUT_OF_DEVICE_MEMORY. */
 TILEC_API TilecStatus tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out);
-/* All objects made from it must be freed before. */
+/* Modules, buffers and events of it may be freed later, and keep device and memory until then; all
+ * else must be freed before. */
 TILEC_API void tilec_runtime_close(TilecRuntime *rt);
 
 /* Why every call of the runtime answers TILEC_DEVICE_LOST. */

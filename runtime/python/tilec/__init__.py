@@ -763,6 +763,19 @@ def _dtype_name(a, typestr=None):
     return name
 
 
+def _array_instead(a):
+    """What was meant by an argument that is none."""
+    if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
+        return "; numpy.load(%r) reads the file" % os.fspath(a)
+    if isinstance(a, str) and re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", a):
+        return "; a number stands without quotes: %s" % a.strip()
+    if isinstance(a, str):
+        return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
+    if isinstance(a, (list, tuple, range)):
+        return "; numpy.array(values, numpy.float32) makes an array of a %s" % type(a).__name__
+    return ""
+
+
 class _Reader:
     """What an argument is, read through the first protocol that it has."""
     stream = None          # of the producer, where it says so
@@ -785,7 +798,7 @@ class _Reader:
             self._dlpack(a, consumer_stream)
         else:
             raise TypeError("a %s cannot be a kernel argument: arrays (numpy, torch, cupy ..), "
-                            "int, float, bool and None can" % type(a).__name__)
+                            "int, float, bool and None can%s" % (type(a).__name__, _array_instead(a)))
 
     def _torch(self, a):
         _meet_torch()

@@ -149,6 +149,10 @@ def host_arrays(m):
     assert one[0].data[0] == 5 + 7 + 1 + 2 + 3 + 1, one[0].data
     raises(TypeError, "'x': elements of", lambda: m.scale(Host([1], "f", ">f4"), y, 1))
     raises(TypeError, "'y': a str cannot be a kernel argument", lambda: m.scale(x, "y", 1))
+    raises(TypeError, "'y' is a text: numpy.zeros(64, numpy.float32) makes", lambda: m.scale(x, "y", 1))
+    raises(TypeError, "numpy.load('y.npy') reads the file", lambda: m.scale(x, "y.npy", 1))
+    raises(TypeError, "numpy.array(values, numpy.float32) makes", lambda: m.scale(x, [1.0, 2.0], 1))
+    raises(TypeError, "a number stands without quotes: 8", lambda: m.scale(x, "8", 1))
     raises(OverflowError, "'n': ", lambda: m.pair[1](x, y, 2**64, True))
     raises(TypeError, "pair() missing 1 required", lambda: m.pair[1](x, y, 4))
     raises(TypeError, "pair() got an unexpected", lambda: m.pair[1](x, y, 4, True, no_such=1))

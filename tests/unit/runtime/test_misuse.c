@@ -256,6 +256,119 @@ odd_arguments_are_refused(void **state)
    stop();
 }
 
+static void
+says(const char *words)
+{
+   if (!strstr(detail(rt), words))
+      fail_msg("'%s' lacks '%s'", detail(rt), words);
+}
+
+/* What was freed answers every call by a status and says so; freeing it again does nothing else. */
+static void
+freed_handles_are_refused(void **state)
+{
+   (void)state;
+   start();
+   double ms;
+   char text[64];
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   TilecKernelUse use;
+   TilecPending *p;
+   TilecKernel *k;
+   TilecEvent *e;
+   TilecBuffer *gone, *other;
+   assert_int_equal(tilec_event_new(rt, &e), TILEC_OK);
+   assert_int_equal(tilec_buffer_new(rt, 64, &gone), TILEC_OK);
+   tilec_buffer_free(gone);
+   tilec_buffer_free(gone);
+   says("tilec_buffer_free: the buffer was freed before");
+   assert_int_equal(fake()->buffers, 1);
+   assert_null(tilec_buffer_address(gone));
+   assert_null(tilec_buffer_layout(gone));
+   assert_int_equal(tilec_buffer_bytes(gone), 0);
+   assert_int_equal(tilec_buffer_upload(gone, 0, text, 1, NULL), TILEC_BAD_ARGUMENT);
+   says("upload: the buffer was freed");
+   assert_int_equal(tilec_buffer_download(gone, 0, text, 1, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_fill(gone, 0, 0, 1, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_copy(gone, 0, buffer, 0, 1, NULL), TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_buffer_copy(buffer, 0, gone, 0, 1, NULL), TILEC_BAD_ARGUMENT);
+   TilecArg args[2] = {tilec_view(TILEC_FP32, gone, 0), TILEC_ARG(1)};
+   assert_int_equal(tilec_launch(kernel, &l, args, 2), TILEC_BAD_ARGUMENT);
+   says("is given a buffer that was freed");
+   assert_int_equal(tilec_event_record(e, NULL), TILEC_OK);
+   tilec_event_free(e);
+   tilec_event_free(e);
+   says("tilec_event_free: the event was freed before");
+   const TilecStatus of_event[] = {
+      tilec_event_record(e, NULL), tilec_stream_wait(NULL, e),     tilec_event_sync(e),
+      tilec_event_query(e),        tilec_event_elapsed(e, e, &ms),
+   };
+   for (size_t i = 0; i < sizeof of_event / sizeof of_event[0]; i++)
+      assert_int_equal(of_event[i], TILEC_BAD_ARGUMENT);
+   args[0] = tilec_view(TILEC_FP32, buffer, 0);
+   assert_int_equal(tilec_launch(kernel, &l, args, 2), TILEC_OK);
+   tilec_module_free(module);
+   assert_int_equal(tilec_launch(kernel, &l, args, 2), TILEC_BAD_ARGUMENT);
+   says("tilec_launch: the kernel's module was freed");
+   const TilecStatus of_module[] = {
+      tilec_module_kernel(module, NULL, &k),
+      tilec_kernel_prepare(kernel, args, 2),
+      tilec_kernel_prepare_async(kernel, args, 2, &p),
+      tilec_kernel_explain(kernel, args, 2, text, sizeof text),
+      tilec_kernel_use(kernel, 0, &use),
+      tilec_kernel_tune(kernel, &l, args, 2, NULL, NULL),
+   };
+   for (size_t i = 0; i < sizeof of_module / sizeof of_module[0]; i++)
+      assert_int_equal(of_module[i], TILEC_BAD_ARGUMENT);
+   assert_int_equal(tilec_kernel_variants(kernel), 0);
+   assert_null(tilec_kernel_info(kernel, 0));
+   assert_string_equal(tilec_module_log(module), "");
+   tilec_module_free(module);
+   says("tilec_module_free: the module was freed before");
+   module = NULL;
+   for (int i = 0; i < 1000; i++) { /* many more than are remembered */
+      assert_int_equal(tilec_buffer_wrap(rt, text, 1, &other), TILEC_OK);
+      tilec_buffer_free(other);
+   }
+   stop();
+}
+
+/* Closed before its objects, a runtime lives for as long as they do, and does nothing else. */
+static void
+closed_runtimes_wait_for_their_objects(void **state)
+{
+   (void)state;
+   start();
+   TilecBuffer *other;
+   TilecModule *m;
+   TilecDeviceInfo info;
+   char text[64];
+   TilecLaunch l = {.grid = {1, 1, 1}};
+   TilecArg args[2] = {tilec_view(TILEC_FP32, buffer, 0), TILEC_ARG(1)};
+   TilecSource source = {.struct_size = sizeof source, .file = "x.tile"};
+   assert_int_equal(tilec_launch(kernel, &l, args, 2), TILEC_OK);
+   tilec_runtime_close(rt);
+   tilec_runtime_close(rt);
+   const TilecStatus got[] = {
+      tilec_launch(kernel, &l, args, 2),
+      tilec_kernel_prepare(kernel, args, 2),
+      tilec_runtime_sync(rt),
+      tilec_runtime_device(rt, &info),
+      tilec_buffer_new(rt, 64, &other),
+      tilec_buffer_wrap(rt, text, 1, &other),
+      tilec_buffer_fill(buffer, 0, 0, 1, NULL),
+      tilec_module_from_source(rt, &source, &m),
+   };
+   for (size_t i = 0; i < sizeof got / sizeof got[0]; i++)
+      assert_int_equal(got[i], TILEC_BAD_ARGUMENT);
+   says("the runtime was closed");
+   assert_int_equal(fake()->contexts, 1);
+   tilec_module_free(module);
+   assert_int_equal(fake()->contexts, 1);
+   tilec_buffer_free(buffer);
+   assert_int_equal(fake()->contexts, 0);
+}
+
 int test_misuse(void);
 int
 test_misuse(void)
@@ -265,6 +378,8 @@ test_misuse(void)
       cmocka_unit_test(details_name_what_is_null),
       cmocka_unit_test(structs_of_another_version),
       cmocka_unit_test(odd_arguments_are_refused),
+      cmocka_unit_test(freed_handles_are_refused),
+      cmocka_unit_test(closed_runtimes_wait_for_their_objects),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,213 @@
+/* Attributes of values: of modules, objects, tuples with names, functions, and what a value of the
+ * run or a type answers.  What is not there is an error here, with what was meant. */
+#include "sema/impl.h"
+
+#include <string.h>
+
+static bool
+find_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
+{
+   switch (self->kind) {
+   case TL_SV_MODULE:
+      return tl_module_attr(s, self->module, name, out);
+   case TL_SV_OBJECT:
+      if (tl_class_of(self) && tl_class_attr(s, tl_class_of(self), "__getattribute__", out)) {
+         *out = tl_sv_lost(s, tl_range_text(s, range), range);
+         return true;
+      }
+      if (tl_object_get(self, name, out))
+         return true;
+      if (tl_object_get(self, "__class__", out) && tl_class_attr(s, out->func, name, out))
+         return tl_bind_method(s, self, range, out);
+      if (strcmp(self->fields->type_name, "device properties") == 0) {
+         *out = tl_sv_lost(s, tl_range_text(s, range), range);
+         return true;
+      }
+      break;
+   case TL_SV_TUPLE:
+      for (size_t i = 0; self->tuple->names && i < self->tuple->len; i++)
+         if (strcmp(self->tuple->names[i], name) == 0) {
+            *out = self->tuple->items[i];
+            return true;
+         }
+      break;
+   case TL_SV_FUNC:
+      if (self->func->node->kind == TL_AST_CLASS && tl_class_attr(s, self->func, name, out))
+         return tl_bind_class_method(s, self, out);
+      if (strcmp(name, "__name__") == 0) {
+         *out = tl_make_str(s, self->func->name, strlen(self->func->name));
+         return true;
+      }
+      if (strcmp(name, "fn") == 0 || strcmp(name, "__wrapped__") == 0) {
+         *out = *self;
+         return true;
+      }
+      break;
+   case TL_SV_OPAQUE:
+      if (self->opaque->module) { /* of an import that finds nothing: that is what is wrong */
+         *out = *self;
+         return true;
+      }
+      *out =
+         tl_sv_lost_of(s, self, tl_arena_printf(s->arena, "%s.%s", self->opaque->why, name), range);
+      if (self->opaque->is_device_name &&
+          (strcmp(name, "lower") == 0 || strcmp(name, "upper") == 0)) {
+         TlLost *lost = tl_new(s->arena, TlLost);
+         *lost = *out->opaque;
+         lost->is_device_name = true;
+         out->opaque = lost;
+      }
+      return true;
+   default:
+      break;
+   }
+   if (tl_sv_is_number(self) && strcmp(name, "value") == 0) {
+      *out = tl_weaken(s, *self);
+      out->member_of = 0;
+      return true;
+   }
+   if ((self->kind == TL_SV_STR || self->kind == TL_SV_TYPE || self->kind == TL_SV_NONE) &&
+       strcmp(name, "value") == 0) {
+      *out = *self;
+      out->member_of = 0;
+      return true;
+   }
+   if (tl_host_method(s, self, name, out))
+      return true;
+   if (tl_attr_of_value(s, self, name, range, out))
+      return true;
+   const TlBuiltin *row = tl_builtin_method(name);
+   bool may = tl_sv_is_runtime(self) || tl_sv_is_number(self);
+   if (row && may) {
+      TlSv *copy = tl_new(s->arena, TlSv);
+      *copy = *self;
+      *out = (TlSv){.kind = TL_SV_BUILTIN, .builtin = {row, copy}};
+      return true;
+   }
+   return false;
+}
+
+TlHas
+tl_try_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out)
+{
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   bool has = find_attribute(s, self, name, range, out);
+   const TlDiag *error = tl_quiet_end(s, &q);
+   if (error)
+      return tl_is_plain_object(s, self) && tl_forget_raised(s, error, "AttributeError")
+                ? TL_HAS_NOT
+                : TL_HAS_FAILED;
+   if (tl_is_host_module_value(self) && has && tl_is_host_module_value(out))
+      has = false;
+   bool may_be_constexpr = tl_sv_is_number(self) || self->kind == TL_SV_STR ||
+                           self->kind == TL_SV_TYPE || self->kind == TL_SV_NONE;
+   if (may_be_constexpr && tl_in_host(s) && strcmp(name, "value") == 0)
+      return TL_HAS_UNKNOWN; /* tl.constexpr(3) is 3 here, and only the one has a value */
+   return has ? TL_HAS_IT : tl_lacks_attribute(s, self, name) ? TL_HAS_NOT : TL_HAS_UNKNOWN;
+}
+
+static void
+suggest_attribute(TlSema *s, const TlSv *self, const char *name)
+{
+   TlNearest n = {.name = name};
+   bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&
+                (self->module->ns & TL_NS_TL);
+   static const char limits[] = "max min eps tiny smallest_normal resolution inf nan finfo iinfo";
+   if (self->kind == TL_SV_TYPE && tl_word_is_listed(limits, name)) {
+      bool is_float = self->type->kind == TL_TYPE_SCALAR && tl_dtype_is_float(self->type->dtype);
+      tl_help(s->diags, "write %s", tl_name_instead(is_float ? "finfo" : "iinfo"));
+      return;
+   }
+   if (self->kind == TL_SV_BUILTIN && (self->builtin.row->namespaces & TL_NS_TL)) {
+      tl_help(s->diags, "call it: tl.%s", tl_call_form(s, self->builtin.row));
+      return; /* num_programs.y */
+   }
+   const char *other = is_tl || self->kind == TL_SV_VALUE || self->kind == TL_SV_TYPE
+                          ? tl_other_name(s, name)
+                          : NULL;
+   TlDtype dtype;
+   if (is_tl && tl_dtype_from_text(name, strlen(name), &dtype)) {
+      tl_help(s->diags, "write tl.%s", tl_dtype_info[dtype].triton_name);
+      return;
+   }
+   if (other) {
+      tl_help(s->diags, "%s", other);
+      return;
+   }
+   if (self->kind == TL_SV_FLOAT && strstr(tl_range_text(s, s->diags->last->range), "..")) {
+      tl_help(s->diags, "'..' makes no range: write range(0, n)");
+      return;
+   }
+   TlSv type;
+   if (self->kind == TL_SV_VALUE && tl_dtype_constant(s, name, &type)) { /* v.float32() */
+      tl_help(s->diags, "types convert by x.to(tl.%s)", name);
+      return;
+   }
+   const TlBuiltin *row = self->kind == TL_SV_VALUE ? tl_builtin_find(TL_NS_TL, name) : NULL;
+   if (row && row->signature) { /* v.clamp(..) */
+      tl_help(s->diags, "it is no method: write tl.%s", tl_call_form(s, row));
+      return;
+   }
+   if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN) {
+      const char *near = tl_suggest_builtin(s, self->module->ns, name);
+      if (near)
+         tl_nearest_try(&n, near);
+      if (strcmp(self->module->name, "triton") == 0)
+         tl_nearest_try(&n, "language");
+   } else if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_SOURCE) {
+      for (size_t i = 0; i < self->module->source->order.len; i++)
+         tl_nearest_try(&n, self->module->source->order.data[i]->name);
+   } else if (self->kind == TL_SV_OBJECT) {
+      for (size_t i = 0; i < self->fields->len; i++)
+         tl_nearest_try(&n, self->fields->names[i]);
+   } else if (self->kind == TL_SV_VALUE || self->kind == TL_SV_TYPE) {
+      static const char *const own[] = {"dtype",  "shape",      "type",  "T",
+                                        "scalar", "element_ty", "numel", "primitive_bitwidth"};
+      for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+         tl_nearest_try(&n, own[i]);
+      for (unsigned i = 0; (row = tl_builtin_at(i)); i++)
+         if (row->flags & TL_BUILTIN_METHOD)
+            tl_nearest_try(&n, row->name);
+   }
+   if (n.best)
+      tl_help(s->diags, "did you mean '%s'?", n.best);
+}
+
+TlSv
+tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange range)
+{
+   (void)f;
+   TlSv out;
+   if (self->kind == TL_SV_POISON)
+      return *self;
+   unsigned errors = s->diags->num_errors;
+   if (self->kind == TL_SV_VALUE)
+      s->impl->blame.asked = self->value;
+   if (find_attribute(s, self, name, range, &out))
+      return out;
+   if (s->diags->num_errors != errors)
+      return tl_sv_poison();
+   if (self->kind == TL_SV_MODULE)
+      tl_report(s->diags, E0201, range, self->module->name, name);
+   else
+      tl_report(s->diags, E0202, range, tl_sv_describe(s, self), name);
+   bool is_of_descriptor = strcmp(name, "load") == 0 || strcmp(name, "store") == 0 ||
+                           strcmp(name, "gather") == 0 || strcmp(name, "scatter") == 0;
+   if (self->kind == TL_SV_VALUE && (is_of_descriptor || self->value->type->rank == 0))
+      tl_blame(s, self->value, TL_WANT_OTHER);
+   if (self->kind == TL_SV_TYPE && strcmp(name, "element_ty") == 0)
+      tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);
+   if (self->kind == TL_SV_NONE || tl_is_plain_object(s, self))
+      tl_raise_as(s, "AttributeError");
+   if (self->kind == TL_SV_NONE)
+      tl_help(s->diags, "test the argument with 'is not None' before it is used");
+   else if (is_of_descriptor && self->kind == TL_SV_VALUE)
+      tl_help(s->diags,
+              "'%s' is a method of tensor descriptors: make one with "
+              "make_tensor_descriptor, or use %s(pointer + offsets)",
+              name, name);
+   else
+      suggest_attribute(s, self, name);
+   return tl_sv_poison();
+}

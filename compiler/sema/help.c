@@ -1,0 +1,237 @@
+/* See help.h. */
+#include "sema/help.h"
+#include "sema/impl.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_DEEP = 12 };
+
+/* ---- ranges that begin somewhere in the run ---- */
+/* Do both compute the same from the same? */
+static bool
+is_same(const TlValue *a, const TlValue *b, unsigned deep)
+{
+   uint64_t x, y;
+   if (a == b)
+      return true;
+   if (a->type != b->type)
+      return false;
+   if (tl_is_const(a, &x) || tl_is_const(b, &y))
+      return tl_is_const(a, &x) && tl_is_const(b, &y) && x == y;
+   const TlOp *p = a->def, *q = b->def;
+   bool is_pure = p && q && p->opcode == q->opcode && p->num_args == q->num_args &&
+                  !p->num_regions && a->index == b->index && deep < MAX_DEEP;
+   if (!is_pure || p->opcode == TL_OP_LOAD || memcmp(p->attrs, q->attrs, sizeof p->attrs) != 0)
+      return false;
+   for (unsigned i = 0; i < p->num_args; i++)
+      if (!is_same(tl_arg(p, i), tl_arg(q, i), deep + 1))
+         return false;
+   return true;
+}
+
+static bool
+is_int_const(const TlValue *v, int64_t *out)
+{
+   uint64_t bits;
+   if (!tl_is_const(v, &bits) || tl_type_is_tile(v->type))
+      return false;
+   *out = tl_bits_to_int(v->type->dtype, bits);
+   return true;
+}
+
+/* a - b where it is a number whatever the run brings: of start + 64 and start, of (i + 1) * 64 and
+ * i * 64. */
+static bool
+difference(const TlValue *a, const TlValue *b, unsigned deep, int64_t *out)
+{
+   int64_t n;
+   *out = 0;
+   if (is_same(a, b, 0))
+      return true;
+   const TlOp *p = a->def, *q = b->def;
+   if (!p || p->num_args != 2 || deep > MAX_DEEP)
+      return false;
+   const TlValue *left = tl_arg(p, 0), *right = tl_arg(p, 1);
+   if (p->opcode == TL_OP_MUL && q && q->opcode == TL_OP_MUL)
+      for (unsigned i = 0; i < 2; i++) { /* the factor on either side */
+         const TlValue *by = tl_arg(p, i), *other = tl_arg(p, 1 - i);
+         for (unsigned k = 0; k < 2 && is_int_const(by, &n); k++)
+            if (is_same(by, tl_arg(q, k), 0))
+               return difference(other, tl_arg(q, 1 - k), deep + 1, out) &&
+                      !__builtin_mul_overflow(*out, n, out);
+      }
+   if (p->opcode == TL_OP_SUB && is_int_const(right, &n))
+      return difference(left, b, deep + 1, out) && !__builtin_sub_overflow(*out, n, out);
+   if (p->opcode != TL_OP_ADD)
+      return false;
+   if (is_int_const(right, &n) || is_int_const(left, &n))
+      return difference(is_int_const(right, &n) ? left : right, b, deep + 1, out) &&
+             !__builtin_add_overflow(*out, n, out);
+   return false;
+}
+
+const char *
+tl_help_arange(TlSema *s, const TlCall *call)
+{
+   const TlSv *start = &call->args[0], *end = &call->args[1];
+   const char *from = tl_range_text(s, tl_call_arg_range(call, 0));
+   const char *to = tl_range_text(s, tl_call_arg_range(call, 1));
+   bool starts_in_run = start->kind == TL_SV_VALUE, ends_in_run = end->kind == TL_SV_VALUE;
+   bool is_scalar = (!starts_in_run || start->value->type->kind == TL_TYPE_SCALAR) &&
+                    (!ends_in_run || end->value->type->kind == TL_TYPE_SCALAR);
+   int64_t len, power = 1;
+   if ((!starts_in_run && !ends_in_run) || !is_scalar)
+      return NULL;
+   bool has_len = starts_in_run && ends_in_run && difference(end->value, start->value, 0, &len) &&
+                  len > 0 && len <= TL_MAX_TILE_ELEMS;
+   while (has_len && power < len)
+      power *= 2;
+   if (has_len)
+      return tl_arena_printf(
+         s->arena,
+         "the bounds are constants, and what the run decides is added: %.60s + "
+         "tl.arange(0, %lld)%s",
+         from, (long long)power,
+         power > len ? ", whose length is a power of two: a mask leaves the rest out" : "");
+   if (starts_in_run)
+      return tl_arena_printf(s->arena,
+                             "the bounds are constants, and what the run decides is added: %.60s + "
+                             "tl.arange(0, BLOCK) with a parameter BLOCK: tl.constexpr%s%.40s",
+                             from, ends_in_run ? ", and a mask: offsets < " : "",
+                             ends_in_run ? to : "");
+   int64_t zero;
+   bool is_from_zero = tl_sv_const_int(start, &zero) && zero == 0;
+   return tl_arena_printf(
+      s->arena,
+      "the size of a tile is a constant: tl.arange(%.40s, %sBLOCK) with a parameter BLOCK: "
+      "tl.constexpr, and a mask for what lies beyond: offsets < %.40s",
+      from, is_from_zero ? "" : tl_arena_printf(s->arena, "%.40s + ", from), to);
+}
+
+/* ---- fractions ---- */
+const char *
+tl_help_quotient(TlSema *s, const TlValue *v)
+{
+   const TlOp *op = v->def;
+   for (unsigned deep = 0; op && deep < MAX_DEEP; deep++) {
+      const TlOp *left = op->num_args == 2 ? tl_arg(op, 0)->def : NULL;
+      bool is_whole =
+         left && left->opcode == TL_OP_CAST && tl_dtype_is_int(tl_value_dtype(tl_arg(left, 0)));
+      if (op->opcode == TL_OP_DIV && is_whole) {
+         const char *text = tl_range_text(s, op->range), *slash = strchr(text, '/');
+         if (!slash || strchr(slash + 1, '/') || strlen(text) > 60)
+            return "'/' gives a fraction, '//' a whole number";
+         return tl_arena_printf(s->arena, "'/' gives a fraction, '//' a whole number: %.*s/%s",
+                                (int)(slash - text), text, slash);
+      }
+      const TlOp *next = NULL;
+      for (unsigned i = 0; i < op->num_args && !next; i++) {
+         const TlType *elem = tl_type_elem(tl_arg(op, i)->type);
+         if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype) &&
+             op->opcode != TL_OP_LOAD)
+            next = tl_arg(op, i)->def;
+      }
+      op = next;
+   }
+   return NULL;
+}
+
+/* ---- shapes ---- */
+const char *
+tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, const uint32_t *shape,
+                   const char *text)
+{
+   bool is_named = *text && strlen(text) <= 40 && !strpbrk(text, "\n=,");
+   const char *x = is_named ? text : "x";
+   TlSb order;
+   bool used[TL_MAX_RANK] = {0};
+   if (tile->rank != rank || rank < 2)
+      return NULL;
+   tl_sb_init(&order, s->arena);
+   for (unsigned d = 0; d < rank; d++) {
+      unsigned from = 0;
+      while (from < rank && (used[from] || tile->shape[from] != shape[d]))
+         from++;
+      if (from == rank)
+         return NULL;
+      used[from] = true;
+      tl_sb_printf(&order, "%s%u", d ? ", " : "", from);
+   }
+   if (rank == 2)
+      return tl_arena_printf(s->arena, "rows and columns are exchanged: tl.trans(%s) turns it", x);
+   return tl_arena_printf(s->arena, "its dimensions come in another order: tl.permute(%s, (%s))", x,
+                          tl_sb_cstr(&order));
+}
+
+const char *
+tl_help_dot_order(TlSema *s, const TlCall *call)
+{
+   enum { ACC, LEFT, RIGHT };
+   const TlType *type[3];
+   for (unsigned i = 0; i < 3; i++) {
+      if (call->args[i].kind != TL_SV_VALUE || !tl_type_is_tile(call->args[i].value->type))
+         return NULL;
+      type[i] = call->args[i].value->type;
+   }
+   TlDtype operand = type[LEFT]->elem->kind == TL_TYPE_SCALAR ? type[LEFT]->elem->dtype : TL_I1;
+   TlDtype result = tl_dtype_is_int(operand) ? TL_I32 : operand == TL_FP64 ? TL_FP64 : TL_FP32;
+   unsigned r = type[ACC]->rank;
+   if (r < 2 || type[LEFT]->rank != r || type[RIGHT]->rank != r ||
+       type[LEFT]->elem != type[RIGHT]->elem || type[ACC]->elem != tl_scalar(s, result) ||
+       type[LEFT]->shape[r - 1] != type[RIGHT]->shape[r - 2] ||
+       type[ACC]->shape[r - 2] != type[LEFT]->shape[r - 2] ||
+       type[ACC]->shape[r - 1] != type[RIGHT]->shape[r - 1])
+      return NULL;
+   const char *text[3];
+   for (unsigned i = 0; i < 3; i++)
+      text[i] = tl_range_text(s, tl_call_arg_range(call, i));
+   return tl_arena_printf(s->arena,
+                          "the accumulator comes behind the operands: tl.dot(%.40s, %.40s, %.40s)",
+                          text[LEFT], text[RIGHT], text[ACC]);
+}
+
+const char *
+tl_help_parameter(TlSema *s, const TlValue *v)
+{
+   for (unsigned deep = 0; v->def && deep < MAX_DEEP; deep++) {
+      TlOpcode op = v->def->opcode;
+      if (op != TL_OP_ADD && op != TL_OP_SPLAT && op != TL_OP_BROADCAST && op != TL_OP_CAST)
+         return NULL;
+      v = tl_arg(v->def, 0);
+   }
+   bool is_parameter = !v->def && v->block && v->block->region && !v->block->region->parent;
+   if (!is_parameter || !v->name || v->type->kind != TL_TYPE_SCALAR)
+      return NULL;
+   const char *dtype = tl_dtype_info[v->type->dtype].text;
+   return tl_arena_printf(
+      s->arena,
+      "'%s' is a number, %s, and no pointer: of an array the parameter's type is *%s, and x + "
+      "offsets are the addresses of its elements",
+      v->name, dtype, dtype);
+}
+
+const char *
+tl_help_list(TlSema *s, const TlSvTuple *list)
+{
+   bool is_counted = list->is_list && list->len > 1, has_pointer = false;
+   for (size_t i = 0; is_counted && i < list->len; i++) {
+      const TlSv *v = &list->items[i];
+      const TlValue *x = v->kind == TL_SV_VALUE ? v->value : NULL;
+      is_counted = v->kind == TL_SV_INT || (x && !tl_type_is_tile(x->type));
+      has_pointer |= x && x->type->kind == TL_TYPE_PTR;
+   }
+   if (!is_counted)
+      return NULL;
+   if (has_pointer)
+      return tl_arena_printf(s->arena,
+                             "a list is no tile; addresses are a pointer parameter plus offsets: "
+                             "x + tl.arange(0, %zu)",
+                             list->len);
+   return tl_arena_printf(
+      s->arena,
+      "a list is no tile: tl.arange(0, %zu) makes %zu indices at once, and what "
+      "is computed with it, such as start + tl.arange(0, %zu), goes for each of "
+      "them",
+      list->len, list->len, list->len);
+}

@@ -1,0 +1,22 @@
+/* Ways out that are found in what the mistaken code computes.  Each is asked behind an error that
+ * has been reported, and gives the text of its help, or NULL where it knows none. */
+#ifndef TL_SEMA_HELP_H
+#define TL_SEMA_HELP_H
+
+#include "sema/builtin.h"
+
+/* arange(start, end) whose bounds the run decides. */
+const char *tl_help_arange(TlSema *s, const TlCall *call);
+/* Of a fraction where a whole number belongs: the division of whole numbers that it comes from. */
+const char *tl_help_quotient(TlSema *s, const TlValue *v);
+/* Of a tile whose dimensions are those of `shape` in another order; `text` is how it is written. */
+const char *tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, const uint32_t *shape,
+                               const char *text);
+/* dot(acc, a, b) where dot(a, b, acc) fits. */
+const char *tl_help_dot_order(TlSema *s, const TlCall *call);
+/* Of a sum where an address belongs, which begins with a parameter that is a number. */
+const char *tl_help_parameter(TlSema *s, const TlValue *v);
+/* Of a list of numbers, or of addresses, where a tile belongs. */
+const char *tl_help_list(TlSema *s, const TlSvTuple *list);
+
+#endif
