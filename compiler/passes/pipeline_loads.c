@@ -590,14 +590,27 @@ tl_ring_turned_view(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view)
                 {TL_ATTR_ORDER, {.ints = tl_ints(p->func->module->arena, back, rank)}});
 }
 
-/* Users of the load and of its buffers read the ring. */
-void
-tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
+/* The load's value for those that take it in its own layout. */
+static TlValue *
+read_as_loaded(TlPipe *p, const TlRingLoad *l, TlValue *view)
 {
-   assert(view->type->kind == TL_TYPE_MEMDESC);
-   TlValue *loaded = tl_result(l->op, 0);
-   bool only_fills = only_fills_buffer(l);
-   for (TlUse *u = loaded->uses, *next; u && !only_fills; u = next) {
+   TlBuilder b = tl_builder_before(l->first_use);
+   b.range = l->op->range;
+   TlValue *v =
+      tl_t1(&b, TL_OP_LOCAL_LOAD, tl_result(l->op, 0)->type, tl_ring_turned_view(p, &b, l, view));
+   if (!tl_is_zero_fill(l->op))
+      v = tl_b3(&b, TL_OP_SELECT, tl_arg(l->op, 1), v, tl_arg(l->op, 2));
+   return v;
+}
+
+static void
+read_users(TlPipe *p, const TlRingLoad *l, TlValue *view)
+{
+   TlValue *loaded = tl_result(l->op, 0), *as_loaded = NULL;
+   for (const TlUse *u = loaded->uses; u && !as_loaded; u = u->next)
+      if (!reads_ring(l, u->user))
+         as_loaded = read_as_loaded(p, l, view);
+   for (TlUse *u = loaded->uses, *next; u; u = next) {
       TlOp *convert = u->user;
       next = u->next;
       if (!reads_ring(l, convert))
@@ -607,14 +620,18 @@ tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
       tl_replace_uses(to, tl_t1(&b, TL_OP_LOCAL_LOAD, to->type, from));
       tl_remove(convert);
    }
-   if (!only_fills && loaded->uses) {
-      TlBuilder b = tl_builder_before(l->first_use);
-      b.range = l->op->range;
-      TlValue *v = tl_t1(&b, TL_OP_LOCAL_LOAD, loaded->type, tl_ring_turned_view(p, &b, l, view));
-      if (!tl_is_zero_fill(l->op))
-         v = tl_b3(&b, TL_OP_SELECT, tl_arg(l->op, 1), v, tl_arg(l->op, 2));
-      tl_replace_uses(loaded, v);
-   }
+   if (as_loaded)
+      tl_replace_uses(loaded, as_loaded);
+}
+
+/* Users of the load and of its buffers read the ring. */
+void
+tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
+{
+   assert(view->type->kind == TL_TYPE_MEMDESC);
+   TlValue *loaded = tl_result(l->op, 0);
+   if (!only_fills_buffer(l))
+      read_users(p, l, view);
    if (l->alloc) {
       TlValue *v = tl_arg(l->alloc, 0);
       tl_replace_uses(tl_result(l->alloc, 0), view);
