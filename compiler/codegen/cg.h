@@ -48,9 +48,9 @@ typedef struct TlCg {
    const TlOp **maps; /* tensor maps: parameters after the visible ones, in this order */
    unsigned num_maps;
    unsigned num_grid; /* parameters in front of them: the grid of a persistent kernel, or none */
-   TlTurn *turns;  /* of the arguments of sin and cos in the block being emitted */
-   const TlOp *op; /* being emitted: range of errors */
-   uint32_t ptx;   /* PTX ISA that what was emitted needs */
+   TlTurn *turns;     /* of the arguments of sin and cos in the block being emitted */
+   const TlOp *op;    /* being emitted: range of errors */
+   uint32_t ptx;      /* PTX ISA that what was emitted needs */
    bool failed;
    bool is_cut;           /* some block was (bound_blocks.c) */
    struct TlHostCg *host; /* code for this CPU (host.c); NULL for NVPTX */

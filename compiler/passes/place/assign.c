@@ -456,8 +456,9 @@ demand_of(Assign *a, const Var *x, const TlLinear *home)
 }
 
 /* ---- costs ---- */
-/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?  Asked
- * of what is cheap to know: a load that another reason keeps from running ahead is converted. */
+/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?
+ * Asked of what is cheap to know: a load that another reason keeps from running ahead is converted.
+ */
 static bool
 comes_from_ring(Assign *a, const TlOp *load)
 {

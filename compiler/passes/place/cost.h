@@ -20,8 +20,8 @@ unsigned tl_place_layout_index(TlPlaceCosts *c, const TlLinear *layout);
  * memory; INT64_MAX / 4 when there is no way. */
 int64_t tl_place_cost_convert(TlPlaceCosts *c, const TlType *elem, const TlLinear *from,
                               const TlLinear *to);
-/* What a load that is copied to a ring takes to be read in a layout, from rows that lie as they do in
- * global memory, or swizzled. */
+/* What a load that is copied to a ring takes to be read in a layout, from rows that lie as they
+ * do in global memory, or swizzled. */
 int64_t tl_place_cost_ring_read(TlPlaceCosts *c, const TlOp *load, const TlLinear *to);
 /* Operand `index` of a dot, from a value in layout `from`. */
 int64_t tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned index,

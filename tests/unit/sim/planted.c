@@ -64,11 +64,11 @@ typedef struct Kernel {
    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32"
 
 /* What is copied by threads and by boxes in turn. */
-#define MATMUL_IN_ROLES(programs)                                                                            \
-   MATMUL,                                                                                         \
-   .defines = {{"BLOCK_M", "128"}, {"BLOCK_N", "128"}, {"BLOCK_K", "64"}}, .num_defines = 3,       \
-   .buffers = "hhH", .n = (programs) * 128 * 640, .ints = {(programs) * 128, 128, 0, 640, 1, 128, 1, 128, 1}, .num_ints = 9, \
-   .varied = 2, .grid = {programs, 1, 1}, .stages = 4, .warps = 8, .arch = "sm_90a", .role_rows = ALL_ROWS
+#define MATMUL_IN_ROLES(programs)                                                                  \
+   MATMUL, .defines = {{"BLOCK_M", "128"}, {"BLOCK_N", "128"}, {"BLOCK_K", "64"}},                 \
+   .num_defines = 3, .buffers = "hhH", .n = (programs) * 128 * 640,                                \
+   .ints = {(programs) * 128, 128, 0, 640, 1, 128, 1, 128, 1}, .num_ints = 9, .varied = 2,         \
+   .grid = {programs, 1, 1}, .stages = 4, .warps = 8, .arch = "sm_90a", .role_rows = ALL_ROWS
 #define CHAINED_IN_ROLES                                                                           \
    .file = PLANTED, .kernel = "chained",                                                           \
    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32", .buffers = "hhhF", .n = 600 * 32,   \
@@ -471,7 +471,9 @@ static const Fault role_faults[] = {
    {"mbarrier not made", REMOVE, "   mbar_init ", NULL, NULL, NULL, 0, NULL},
    {"mbarriers used before all know of them", REMOVE, "   bar_sync\n", NULL, NULL, NULL, 0, NULL},
    {"product of another stage", SHIFT, " = wgmma ", NULL, "16384", "matmul, roles", 0, NULL},
-   {"stored boxes not waited for", REMOVE, "   tma_stores_wait", NULL, NULL, NULL, 0, "E06"},
+   {"boxes of the tile before not waited for", REMOVE, "   tma_stores_wait {", NULL, NULL, NULL, 0,
+    "E0680"},
+   {"stored boxes not waited for", REMOVE, "   tma_stores_wait\n", NULL, NULL, NULL, 0, "E0691"},
    {"box not stored", REMOVE, "   tma_store %", NULL, NULL, NULL, 0, NULL},
    {"barrier of the role missing", REMOVE, "   bar_sync {", NULL, NULL, NULL, 0, "barrier"},
    {"barrier of the block in a role", REPLACE, "   bar_sync {", " {barrier = 1}", "", NULL, 0,

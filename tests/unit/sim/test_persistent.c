@@ -18,17 +18,20 @@
 int test_persistent(void);
 
 /* Products of 128x64 and 64x128 in K steps; X rows and Y columns of tiles, Z matrices. */
-#define HEAD "@kernel(num_warps=8, num_stages=4)\n"                                                 \
-             "def k(a: *fp16:16, b: *fp16:16, c: *fp16:16, n: i32:16, rows: i32:16, columns: i32:16):\n"
-#define PLACE(x, y, z)                                                                              \
-   "    x, y, z = " x ", " y ", " z "\n"                                                            \
-   "    i, j, t = x * 128 + arange(0, 128), y * 128 + arange(0, 128), arange(0, 64)\n"              \
-   "    a += z * rows * n\n    b += z * n * columns\n    c += z * rows * columns\n"
-#define LOOP(from, to)                                                                              \
-   "    acc = zeros((128, 128), fp32)\n"                                                            \
-   "    for s in range(" from ", " to ", 64):\n"                                                    \
-   "        p = load(a + i[:, None] * n + (s + t)[None, :])\n"                                      \
-   "        q = load(b + (s + t)[:, None] * columns + j[None, :])\n"                                \
+#define HEAD                                                                                       \
+   "@kernel(num_warps=8, num_stages=4)\n"                                                          \
+   "def k(a: *fp16:16, b: *fp16:16, c: *fp16:16, n: i32:16, rows: i32:16, columns: i32:16):\n"
+#define PLACE(x, y, z)                                                                             \
+   "    x, y, z = " x ", " y ", " z "\n"                                                           \
+   "    i, j, t = x * 128 + arange(0, 128), y * 128 + arange(0, 128), arange(0, 64)\n"             \
+   "    a += z * rows * n\n"                                                                       \
+   "    b += z * n * columns\n"                                                                    \
+   "    c += z * rows * columns\n"
+#define LOOP(from, to)                                                                             \
+   "    acc = zeros((128, 128), fp32)\n"                                                           \
+   "    for s in range(" from ", " to ", 64):\n"                                                   \
+   "        p = load(a + i[:, None] * n + (s + t)[None, :])\n"                                     \
+   "        q = load(b + (s + t)[:, None] * columns + j[None, :])\n"                               \
    "        acc = dot(p, q, acc)\n"
 #define STORED "    store(c + i[:, None] * columns + j[None, :], acc.to(fp16))\n"
 
