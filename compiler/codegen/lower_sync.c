@@ -5,46 +5,46 @@
 #include <assert.h>
 #include <stdio.h>
 
+/* A register of the block's place in the grid or of the grid's size. */
 static void
-one_i32(TlCg *cg, const TlOp *op, const char *format)
+grid_register(TlCg *cg, const TlOp *op, const char *name, int64_t axis)
 {
-   assert(tl_attr_int(op, TL_ATTR_AXIS) >= 0 && tl_attr_int(op, TL_ATTR_AXIS) < 3);
+   assert(axis >= 0 && axis < 3);
    static const char axis_letter[] = "xyz";
-   char name[64];
-   snprintf(name, sizeof name, format, axis_letter[tl_attr_int(op, TL_ATTR_AXIS)]);
-   tl_cg_def(cg, tl_result(op, 0)).v[0] = tl_cg_call(cg, name, cg->i32, NULL, 0);
+   char intrinsic[64];
+   snprintf(intrinsic, sizeof intrinsic, "llvm.nvvm.read.ptx.sreg.%s.%c", name, axis_letter[axis]);
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = tl_cg_call(cg, intrinsic, cg->i32, NULL, 0);
 }
 
 void
 tl_emit_program_id(TlCg *cg, const TlOp *op)
 {
-   one_i32(cg, op, "llvm.nvvm.read.ptx.sreg.ctaid.%c");
+   grid_register(cg, op, "ctaid", tl_attr_int(op, TL_ATTR_AXIS));
 }
 
+/* Of a persistent kernel the launch passes what was asked for. */
 void
 tl_emit_num_programs(TlCg *cg, const TlOp *op)
 {
+   int64_t axis = tl_attr_int(op, TL_ATTR_AXIS);
    if (!cg->num_grid) {
-      one_i32(cg, op, "llvm.nvvm.read.ptx.sreg.nctaid.%c");
+      grid_register(cg, op, "nctaid", axis);
       return;
    }
    unsigned first = LLVMCountParams(cg->fn) - cg->num_maps - cg->num_grid;
-   tl_cg_def(cg, tl_result(op, 0)).v[0] =
-      LLVMGetParam(cg->fn, first + (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   tl_cg_def(cg, tl_result(op, 0)).v[0] = LLVMGetParam(cg->fn, first + (unsigned)axis);
 }
 
 void
 tl_emit_block_id(TlCg *cg, const TlOp *op)
 {
-   tl_cg_def(cg, tl_result(op, 0)).v[0] =
-      tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.ctaid.x", cg->i32, NULL, 0);
+   grid_register(cg, op, "ctaid", 0);
 }
 
 void
 tl_emit_num_blocks(TlCg *cg, const TlOp *op)
 {
-   tl_cg_def(cg, tl_result(op, 0)).v[0] =
-      tl_cg_call(cg, "llvm.nvvm.read.ptx.sreg.nctaid.x", cg->i32, NULL, 0);
+   grid_register(cg, op, "nctaid", 0);
 }
 
 void

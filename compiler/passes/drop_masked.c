@@ -102,8 +102,6 @@ range_of_op(Drop *d, const TlOp *op, uint32_t r)
       return (Range){0, d->func->num_warps - 1};
    case TL_OP_PROGRAM_ID:
       return (Range){0, (x_axis ? INT32_MAX : MOST_PROGRAMS) - 1};
-   case TL_OP_BLOCK_ID:
-      return (Range){0, INT32_MAX - 1};
    case TL_OP_SPLAT:
       return range_of(d, tl_arg(op, 0), 0);
    case TL_OP_PICK:

@@ -309,8 +309,6 @@ is_count(const TlValue *v)
    switch (op->opcode) {
    case TL_OP_PROGRAM_ID:
    case TL_OP_NUM_PROGRAMS:
-   case TL_OP_BLOCK_ID:
-   case TL_OP_NUM_BLOCKS:
       return true;
    case TL_OP_ARANGE:
       return tl_attr_int(op, TL_ATTR_START) >= 0;

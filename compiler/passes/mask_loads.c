@@ -53,7 +53,6 @@ may_precede(const TlValue *v, const TlOp *load, unsigned depth)
    case TL_OP_LANE_ID:
    case TL_OP_WARP_ID:
    case TL_OP_PROGRAM_ID:
-   case TL_OP_BLOCK_ID:
       break;
    default:
       if (!tl_has_trait(op, TL_TRAIT_ELTWISE))

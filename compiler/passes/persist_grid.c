@@ -66,6 +66,7 @@ tl_why_not_persistent(TlArena *arena, const TlFunc *f, TlOp *const *loops, size_
 }
 
 /* ---- there ---- */
+/* A scalar that is the same in all tiles: all it is computed of is in front, too. */
 static bool
 is_in_front(const TlOp *op, const TlMap *front)
 {
@@ -80,15 +81,14 @@ is_in_front(const TlOp *op, const TlMap *front)
    return true;
 }
 
-/* The grid along an axis and the tile's place in it; the tile becomes its number in the grids of
- * the axes behind. */
-static TlValue *
-take_place(TlBuilder *b, TlValue *programs, TlValue **tile, bool is_last)
+/* The tile's place along each axis of the grid. */
+static void
+take_places(TlBuilder *b, TlValue *const programs[3], TlValue *tile, TlValue *place[3])
 {
-   TlValue *place = is_last ? *tile : tl_b2(b, TL_OP_REM, *tile, programs);
-   if (!is_last)
-      *tile = tl_b2(b, TL_OP_DIV, *tile, programs);
-   return place;
+   place[0] = tl_b2(b, TL_OP_REM, tile, programs[0]);
+   TlValue *behind = tl_b2(b, TL_OP_DIV, tile, programs[0]);
+   place[1] = tl_b2(b, TL_OP_REM, behind, programs[1]);
+   place[2] = tl_b2(b, TL_OP_DIV, behind, programs[1]);
 }
 
 static void
@@ -104,14 +104,13 @@ replace_ids(TlBlock *body, TlValue *const place[3])
 }
 
 TlTileLoop
-tl_persist_grid(TlFunc *f)
+tl_persist_grid(TlArena *scratch, TlFunc *f)
 {
    TlBlock *top = f->body->block;
    TlOp *first = top->first, *end = top->last;
    TlTileLoop tiles;
    TlMap front;
-   TlArena *arena = f->module->arena;
-   tl_map_init(&front, arena);
+   tl_map_init(&front, scratch);
    TlBuilder b = tl_builder_before(end);
    b.range = f->range;
    const TlType *i32 = tl_type_scalar(f->module->types, TL_I32);
@@ -126,8 +125,7 @@ tl_persist_grid(TlFunc *f)
    TlBlock *body = tiles.loop->regions[0]->block;
    TlValue *tile = tl_block_add_arg(body, i32, NULL);
    TlBuilder in = tl_builder_inside(f, tiles.loop, 0, f->range);
-   for (int axis = 0; axis < 3; axis++)
-      tiles.place[axis] = take_place(&in, programs[axis], &tile, axis == 2);
+   take_places(&in, programs, tile, tiles.place);
    for (TlOp *op = first, *next; op != programs[0]->def; op = next) {
       next = op->next;
       if (is_in_front(op, &front))

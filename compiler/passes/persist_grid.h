@@ -18,7 +18,7 @@ const char *tl_why_not_persistent(TlArena *arena, const TlFunc *f, TlOp *const *
 
 /* for tile in range(block_id, num_programs, num_blocks): the kernel, program_id from the tile.
  * What is scalar and the same in all tiles stays in front. */
-TlTileLoop tl_persist_grid(TlFunc *f);
+TlTileLoop tl_persist_grid(TlArena *scratch, TlFunc *f);
 /* The kernel as it was; nothing may have been rewritten in between. */
 void tl_unpersist_grid(const TlTileLoop *tiles);
 

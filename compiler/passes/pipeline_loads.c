@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_PATH = 4, MAX_DEPTH = 256, LEAST_COPY = 4, WIDEST_SWIZZLE = 128 };
+enum { MAX_PATH = 4, MAX_DEPTH = 256, WIDEST_SWIZZLE = 128 };
 
 void
 tl_pipe_refuse(TlPipe *p, const TlOp *load, const char *why)
@@ -340,10 +340,10 @@ choose_ring(TlPipe *p, TlRingLoad *l)
       choose_rows(p, l, false);
    } else {
       l->is_turned = memcmp(l->order, same, t->rank * sizeof same[0]) != 0;
-      if (copy_bytes(p, l) < LEAST_COPY && is_converted_only(l->op))
+      if (copy_bytes(p, l) < TL_LEAST_COPY && is_converted_only(l->op))
          choose_rows(p, l, true);
    }
-   return copy_bytes(p, l) < LEAST_COPY ? too_narrow : NULL;
+   return copy_bytes(p, l) < TL_LEAST_COPY ? too_narrow : NULL;
 }
 
 static const char of_a_load[] = "its address or mask depends on another load of the loop";
@@ -603,6 +603,7 @@ read_as_loaded(TlPipe *p, const TlRingLoad *l, TlValue *view)
    return v;
 }
 
+/* Its conversions read the ring themselves; what the first user needs is built before they go. */
 static void
 read_users(TlPipe *p, const TlRingLoad *l, TlValue *view)
 {

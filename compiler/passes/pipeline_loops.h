@@ -156,6 +156,7 @@ TlValue *tl_is_before(TlBuilder *b, const TlOp *loop, int64_t step, TlValue *x, 
 TlValue *tl_exists_after(TlBuilder *b, const TlOp *loop, int64_t step, TlValue *from,
                          int64_t iterations);
 
+enum { TL_LEAST_COPY = 4 }; /* bytes of an asynchronous copy (PTX ISA, "cp.async") */
 /* Are masked-off elements what a copy leaves for them? */
 bool tl_is_zero_fill(const TlOp *load);
 /* Rows of a ring in the order of global memory; swizzled: what lies in a column is apart. */

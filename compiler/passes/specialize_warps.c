@@ -859,27 +859,27 @@ has_stages_of(const Special *s, const Special *before)
 static void
 persist(Special *s)
 {
+   if (s->shares != &by_boxes)
+      return;
    TlOp **loops = tl_new_array(s->cx->scratch, TlOp *, s->pairs.len);
    bool only_sums = true;
    for (size_t i = 0; i < s->pairs.len; i++) {
       loops[i] = s->pairs.data[i]->pipe.loop;
       only_sums = only_sums && tl_pipe_only_multiplies(&s->pairs.data[i]->pipe);
    }
-   if (s->shares != &by_boxes)
-      return;
    const char *why = tl_why_not_persistent(s->cx->scratch, s->func, loops, s->pairs.len);
    if (!why && !only_sums) /* attention: 0.8 to 0.9 of its speed (C7515) */
       why = "with what its loops compute between products ptxas would let none be in flight";
    if (!why) {
-      TlTileLoop tiles = tl_persist_grid(s->func);
+      TlTileLoop tiles = tl_persist_grid(s->cx->scratch, s->func);
       Special again = {.cx = s->cx, .func = s->func};
       if (plan(&again) && again.shares == &by_boxes && has_stages_of(&again, s)) {
          *s = again;
       } else {
          tl_unpersist_grid(&tiles);
          *s = (Special){.cx = s->cx, .func = s->func};
-         bool is_planned = plan(s);
-         assert(is_planned && "as before");
+         bool is_planned = plan(s); /* as before */
+         assert(is_planned);
          (void)is_planned;
          why = "rings and the tile that is stored do not fit side by side";
       }

@@ -246,7 +246,11 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
             return tl_rt_fail(rt, TILEC_LIMIT,
                               "kernel '%s': grid %c is %" PRId64 ", at most %" PRId64 " is allowed",
                               info->name, 'x' + i, g[i], limits[i]);
-      if (round == 1 || !b->v->launch_grid[0] || !b->v->fn)
+      if (round == 1 || !b->v->fn)
+         break;
+      int64_t *extra = &b->names[info->num_args];
+      extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
+      if (!b->v->launch_grid[0])
          break;
       if (takes_integers(info) && g[0] * g[1] > (INT32_MAX - rt->info.num_sms) / g[2]) {
          b->is_refused = b->can_refuse;
@@ -256,8 +260,6 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
                                            ": blocks that run many programs count to 2^31",
                                            info->name, g[0], g[1], g[2]);
       }
-      int64_t *extra = &b->names[info->num_args];
-      extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
       status = eval_grid(b, rt, b->v->launch_grid, info->launch_grid, g);
    }
    for (int i = 0; i < 3; i++)

@@ -456,13 +456,11 @@ demand_of(Assign *a, const Var *x, const TlLinear *home)
 }
 
 /* ---- costs ---- */
-/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?
- * Asked of what is cheap to know: a load that another reason keeps from running ahead is converted.
- */
+/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?  What
+ * is cheap to know decides: a load that something else keeps from running ahead is converted. */
 static bool
 comes_from_ring(Assign *a, const TlOp *load)
 {
-   enum { LEAST_COPY = 4 };
    const TlOp *loop = tl_parent(load);
    const TlType *t = tl_result(load, 0)->type;
    const TlPassCx *cx = a->p->cx;
@@ -473,7 +471,7 @@ comes_from_ring(Assign *a, const TlOp *load)
    unsigned bytes = tl_dtype_info[tl_memory_dtype(t->elem)].bytes;
    TlAccess access = tl_access_of(a->p->facts, load);
    return cx->target && tl_is_zero_fill(load) && !tl_attr_int(load, TL_ATTR_VOLATILE) &&
-          bytes * tl_access_vec(&access) >= LEAST_COPY;
+          bytes * tl_access_vec(&access) >= TL_LEAST_COPY;
 }
 
 static int64_t

@@ -422,6 +422,17 @@ persistent_kernels_are_told_the_grid(void **state)
    assert_int_equal(tilec_launch(kernel, &l, NULL, 0), TILEC_LIMIT);
    assert_int_equal(f->num_launches, n);
    stop();
+   k.launch_grid[0] = NULL; /* a block for each program may ask as well */
+   start(&k, 1);
+   f = fake();
+   f->expect_params = 3;
+   l = (TilecLaunch){.grid = {7, 5, 4}};
+   assert_int_equal(tilec_launch(kernel, &l, NULL, 0), TILEC_OK);
+   for (unsigned d = 0; d < 3; d++) {
+      assert_int_equal((uint32_t)f->launches[0].params[d], l.grid[d]);
+      assert_int_equal(f->launches[0].grid[d], l.grid[d]);
+   }
+   stop();
 }
 
 /* An image has no variant without maps: what coordinates do not reach is an error. */

@@ -21,8 +21,8 @@ int test_persistent(void);
 #define HEAD                                                                                       \
    "@kernel(num_warps=8, num_stages=4)\n"                                                          \
    "def k(a: *fp16:16, b: *fp16:16, c: *fp16:16, n: i32:16, rows: i32:16, columns: i32:16):\n"
-#define PLACE(x, y, z)                                                                             \
-   "    x, y, z = " x ", " y ", " z "\n"                                                           \
+#define PLACE                                                                                      \
+   "    x, y, z = program_id(0), program_id(1), program_id(2)\n"                                   \
    "    i, j, t = x * 128 + arange(0, 128), y * 128 + arange(0, 128), arange(0, 64)\n"             \
    "    a += z * rows * n\n"                                                                       \
    "    b += z * n * columns\n"                                                                    \
@@ -35,16 +35,13 @@ int test_persistent(void);
    "        acc = dot(p, q, acc)\n"
 #define STORED "    store(c + i[:, None] * columns + j[None, :], acc.to(fp16))\n"
 
-static const char product[] =
-   HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)") LOOP("0", "n") STORED;
-static const char scaled[] = HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)")
-   LOOP("0", "n") "    acc *= load(a + x).to(fp32)\n" STORED;
-static const char triangle[] =
-   HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)") LOOP("0", "x * 64 + 64") STORED;
-static const char counted[] = HEAD PLACE("program_id(0)", "program_id(1)", "program_id(2)")
-   LOOP("0", "n") STORED "    tl.atomic_add(c, acc.to(fp16).sum(1).sum(0) * 0)\n";
-static const char guarded[] = HEAD "    if program_id(0) > 7:\n        return\n" PLACE(
-   "program_id(0)", "program_id(1)", "program_id(2)") LOOP("0", "n") STORED;
+static const char product[] = HEAD PLACE LOOP("0", "n") STORED;
+static const char scaled[] = HEAD PLACE LOOP("0", "n") "    acc *= load(a + x).to(fp32)\n" STORED;
+static const char triangle[] = HEAD PLACE LOOP("0", "x * 64 + 64") STORED;
+static const char counted[] =
+   HEAD PLACE LOOP("0", "n") STORED "    tl.atomic_add(c, acc.to(fp16).sum(1).sum(0) * 0)\n";
+static const char guarded[] =
+   HEAD "    if program_id(0) > 7:\n        return\n" PLACE LOOP("0", "n") STORED;
 
 static TilecProgram *
 compile(TilecSession *s, const char *source, TilecTma tma)
