@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct Entry {
    uint64_t hash;
@@ -180,4 +181,41 @@ tl_word_is_listed(const char *words, const char *word)
       if ((at == words || at[-1] == ' ') && (at[len] == 0 || at[len] == ' '))
          return true;
    return false;
+}
+
+/* The edits from one name to the other; that of a letter's case is none. */
+static unsigned
+distance(const char *name, const char *candidate, unsigned limit)
+{
+   enum { ROOM = 64 };
+   char lower[2][ROOM];
+   const char *both[2] = {name, candidate};
+   if (strlen(name) >= ROOM || strlen(candidate) >= ROOM)
+      return tl_edit_distance(name, candidate, limit);
+   for (unsigned i = 0; i < 2; i++) {
+      size_t n = strlen(both[i]) + 1;
+      for (size_t c = 0; c < n; c++) {
+         bool is_upper = both[i][c] >= 'A' && both[i][c] <= 'Z';
+         lower[i][c] = is_upper ? (char)(both[i][c] - 'A' + 'a') : both[i][c];
+      }
+   }
+   return tl_edit_distance(lower[0], lower[1], limit);
+}
+
+void
+tl_nearest_try(TlNearest *n, const char *candidate)
+{
+   unsigned len = (unsigned)strlen(n->name), limit = 1 + (len > 4 ? len / 4 : 0);
+   if (!n->best)
+      n->distance = limit + 1;
+   bool is_case = strcasecmp(n->name, candidate) == 0; /* N for n: as close as can be */
+   unsigned d = is_case ? 0 : distance(n->name, candidate, limit);
+   bool has_common = d < len || is_case; /* one letter is not like another */
+   bool is_short = len > 2 && strncmp(n->name, candidate, len) == 0; /* lang for language */
+   if (d > limit && is_short)
+      d = limit;
+   if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
+      n->distance = d;
+      n->best = candidate;
+   }
 }

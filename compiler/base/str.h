@@ -64,5 +64,11 @@ tl_ends_with(const char *text, const char *end)
  * reported as limit + 1).  For did-you-mean: a candidate is worth naming at distance <= 1 + length
  * / 4. */
 unsigned tl_edit_distance(const char *a, const char *b, unsigned limit);
+/* Of names that were tried the one that `name` may be a slip for; best NULL: none is close. */
+typedef struct TlNearest {
+   const char *name, *best;
+   unsigned distance;
+} TlNearest;
+void tl_nearest_try(TlNearest *n, const char *candidate);
 
 #endif

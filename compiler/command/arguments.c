@@ -8,35 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what was meant ---- */
-typedef struct Nearest {
-   const char *wanted, *best;
-   unsigned limit;
-} Nearest;
-
-static Nearest
-nearest_to(const char *wanted)
-{
-   return (Nearest){.wanted = wanted, .limit = (unsigned)strlen(wanted) / 4 + 2};
-}
-
-static void
-nearest_try(Nearest *n, const char *candidate)
-{
-   unsigned d = tl_edit_distance(n->wanted, candidate, n->limit);
-   if (d < n->limit) {
-      n->limit = d;
-      n->best = candidate;
-   }
-}
-
 /* ---- which kernel, which parameters ---- */
 static const TlKernelInfo *
 choose_kernel(TlCmdArgs *all, TlCompilation *comp)
 {
    const TlKernelInfo *kernels, *found = NULL;
    unsigned n = tl_sema_kernels(comp->sema, &kernels), launched = 0;
-   Nearest near = nearest_to(all->kernel ? all->kernel : "");
+   TlNearest near = {.name = all->kernel ? all->kernel : ""};
    TlSb names;
    tl_sb_init(&names, all->c->arena);
    for (unsigned i = 0; i < n; i++)
@@ -44,7 +22,7 @@ choose_kernel(TlCmdArgs *all, TlCompilation *comp)
    for (unsigned i = 0; i < n; i++) {
       if (all->kernel ? strcmp(kernels[i].name, all->kernel) == 0 : !kernels[i].is_helper)
          found = &kernels[i];
-      nearest_try(&near, kernels[i].name);
+      tl_nearest_try(&near, kernels[i].name);
       if (!launched || !kernels[i].is_helper)
          tl_sb_printf(&names, "%s%s", names.len ? ", " : "", kernels[i].name);
    }
@@ -147,9 +125,9 @@ unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
 {
    assert(!tl_cmd_arg_find(all, name, len));
    const char *wanted = tl_arena_strndup(all->c->arena, name, len);
-   Nearest near = nearest_to(wanted);
+   TlNearest near = {.name = wanted};
    for (unsigned i = 0; i < all->num; i++)
-      nearest_try(&near, all->list[i].param->name);
+      tl_nearest_try(&near, all->list[i].param->name);
    if (near.best)
       tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", all->kernel, wanted,
                    near.best);

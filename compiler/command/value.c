@@ -55,23 +55,16 @@ fill(TlArray *a, const char *how, double constant, uint64_t seed)
 
 /* The type whose name, here or in Triton, is spelt like the word; NULL: none is. */
 static const char *
-nearest_type(TlArena *arena, const char *word)
+nearest_type(const char *word)
 {
-   char *lower = tl_arena_strdup(arena, word);
-   const char *best = NULL;
-   unsigned limit = 3;
-   for (char *p = lower; *p; p++)
-      *p = (char)tolower((unsigned char)*p);
-   for (unsigned t = 0; t < TL_DTYPE_COUNT; t++)
-      for (unsigned i = 0; i < 2; i++) {
-         const char *name = i ? tl_dtype_info[t].triton_name : tl_dtype_info[t].text;
-         unsigned d = tl_edit_distance(lower, name, limit);
-         if (d < limit && d < strlen(word)) {
-            limit = d;
-            best = tl_dtype_info[t].text;
-         }
-      }
-   return best;
+   TlNearest near = {.name = word};
+   for (unsigned t = 0; t < TL_DTYPE_COUNT; t++) {
+      const char *best = near.best;
+      tl_nearest_try(&near, tl_dtype_info[t].triton_name);
+      tl_nearest_try(&near, tl_dtype_info[t].text);
+      near.best = near.best == best ? best : tl_dtype_info[t].text;
+   }
+   return near.best;
 }
 
 /* "fp16[2,64]" from *p on. */
@@ -81,7 +74,7 @@ array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const ch
    const char *s = *p, *bracket = strchr(s, '[');
    size_t n = bracket ? (size_t)(bracket - s) : strlen(s);
    bool has_sizes = bracket && n;
-   const char *word = tl_arena_strndup(arena, s, n), *near = nearest_type(arena, word);
+   const char *word = tl_arena_strndup(arena, s, n), *near = nearest_type(word);
    if (has_sizes && !tl_dtype_from_text(s, n, &a->dtype))
       return tl_not_taken(
          why,

@@ -371,12 +371,6 @@ const char *tl_other_name(TlSema *s, const char *name);
 const char *tl_name_of_library(TlSema *s, const char *chain, bool is_known);
 /* Nearest name of the namespaces (and dtypes for TL), NULL if nothing is close. */
 const char *tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name);
-typedef struct TlNearest {
-   const char *name;
-   const char *best;
-   unsigned distance;
-} TlNearest;
-void tl_nearest_try(TlNearest *n, const char *candidate);
 
 /* ---- eval.c ---- */
 TlSv tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n);

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 TlFrame *
 tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act)
@@ -114,43 +113,6 @@ tl_vars_copy(TlSema *s, const TlVars *vars)
 }
 
 /* ---- did you mean ---- */
-/* The edits from one name to the other; that of a letter's case is none. */
-static unsigned
-distance(const char *name, const char *candidate, unsigned limit)
-{
-   enum { ROOM = 64 };
-   char lower[2][ROOM];
-   const char *both[2] = {name, candidate};
-   if (strlen(name) >= ROOM || strlen(candidate) >= ROOM)
-      return tl_edit_distance(name, candidate, limit);
-   for (unsigned i = 0; i < 2; i++) {
-      size_t n = strlen(both[i]) + 1;
-      for (size_t c = 0; c < n; c++) {
-         bool is_upper = both[i][c] >= 'A' && both[i][c] <= 'Z';
-         lower[i][c] = is_upper ? (char)(both[i][c] - 'A' + 'a') : both[i][c];
-      }
-   }
-   return tl_edit_distance(lower[0], lower[1], limit);
-}
-
-void
-tl_nearest_try(TlNearest *n, const char *candidate)
-{
-   unsigned len = (unsigned)strlen(n->name), limit = 1 + (len > 4 ? len / 4 : 0);
-   if (!n->best)
-      n->distance = limit + 1;
-   bool is_case = strcasecmp(n->name, candidate) == 0; /* N for n: as close as can be */
-   unsigned d = is_case ? 0 : distance(n->name, candidate, limit);
-   bool has_common = d < len || is_case; /* one letter is not like another */
-   bool is_short = len > 2 && strncmp(n->name, candidate, len) == 0; /* lang for language */
-   if (d > limit && is_short)
-      d = limit;
-   if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
-      n->distance = d;
-      n->best = candidate;
-   }
-}
-
 static void
 try_builtins(TlNearest *n, uint32_t namespaces)
 {
