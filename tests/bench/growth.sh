@@ -31,7 +31,7 @@ lines() {
 }
 
 # What is done with a source of each kind, and its smaller size.
-cases=('ifs 400 build' 'kernels 1000 list' 'kernels 250 check' 'lines 5000 check')
+cases=('ifs 200 build' 'kernels 1000 list' 'kernels 250 check' 'lines 5000 check')
 
 measure() { # KIND SIZE COMMAND: into ms
    "$1" "$2" >"$dir/$1.tile"
@@ -45,7 +45,7 @@ for c in "${cases[@]}"; do
    read -r kind size command <<<"$c"
    small= large=
    # A busy machine adds time, never takes any away: the least of more runs is nearer to what it is.
-   for ((try = 0; try < 4; try++)); do
+   for ((try = 0; try < 8; try++)); do
       measure "$kind" "$size" "$command"
       ((${small:-ms + 1} < ms)) || small=$ms
       measure "$kind" $((size * 4)) "$command"
