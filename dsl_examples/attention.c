@@ -381,11 +381,11 @@ differences(ExCase *c)
 #define WIDE   " D=128 scale=0.08838835 BM=128 BN=128"
 #define CAUSAL " CAUSAL=True"
 
-#define FORWARD(file, kernel)                                                                      \
+#define FORWARD(file, kernel, more)                                                                \
    .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D], lse: out fp32[H*N]",         \
-   .launches = {file "." kernel "(q, k, v, o, lse, H, N, scale) D=D CAUSAL=CAUSAL"                 \
+   .launches = {file "." kernel "(q, k, v, o, lse, H, N, scale" more ") D=D CAUSAL=CAUSAL"         \
                 " BLOCK_M=BM BLOCK_N=BN flops=4*H*D*PAIRS"},                                       \
-   .defaults = "CAUSAL=False",                                                                     \
+   .defaults = "CAUSAL=False P=3",                                                                 \
    .cases = "T=fp16 H=2 N=128" D64 "; T=fp16 H=2 N=128" D64 CAUSAL "; T=fp16 H=1 N=127" D32        \
             "; T=fp16 H=1 N=129" D32 CAUSAL "; T=bf16 H=1 N=65" WIDE CAUSAL                        \
             "; T=bf16 H=2 N=63" D16 "; T=fp16 H=1 N=1" D64 CAUSAL,                                 \
@@ -393,8 +393,8 @@ differences(ExCase *c)
             "; T=fp16 H=2 N=1025" WIDE CAUSAL "; T=bf16 H=3 N=1000" D64 CAUSAL                     \
             "; T=bf16 H=2 N=1024" WIDE CAUSAL "; T=bf16 H=5 N=777" D32                             \
             "; T=fp16 H=3 N=1009" D16 CAUSAL,                                                      \
-   .timed = "T=fp16 H=64 N=4096 PAIRS=16777216" WIDE                                               \
-            "; T=fp16 H=64 N=4096 PAIRS=8390656" WIDE CAUSAL,                                      \
+   .timed = "T=fp16 H=64 N=4096 P=132 PAIRS=16777216" WIDE                                         \
+            "; T=fp16 H=64 N=4096 P=132 PAIRS=8390656" WIDE CAUSAL,                                \
    .oracle = forward
 
 #define MASK "D=D GROUP=G CAUSAL=CAUSAL WINDOW=W SOFTCAP=CAP"
@@ -429,8 +429,9 @@ differences(ExCase *c)
    "; T=fp16 H=16 N=16384 PAIRS=16252928 G=8 W=1024 CAP=30.0" D128 CAUSAL
 
 static const ExRow rows[] = {
-   {.name = "attn_fwd", FORWARD("attention", "attn_fwd")},
-   {.name = "attn_fwd_bp", FORWARD("attention_block_pointers", "attn_fwd_bp")},
+   {.name = "attn_fwd", FORWARD("attention", "attn_fwd", "")},
+   {.name = "attn_fwd_bp", FORWARD("attention_block_pointers", "attn_fwd_bp", "")},
+   {.name = "attn_fwd_persistent", FORWARD("attention_persistent", "attn_fwd_persistent", ", P")},
    {.name = "attention_without_lse",
     .arrays = "q: T[H*N*D], k: T[H*N*D], v: T[H*N*D], o: out T[H*N*D]",
     .launches = {"attention.attn_fwd(q, k, v, o, None, H, N, scale) D=D CAUSAL=CAUSAL"},

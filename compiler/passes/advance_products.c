@@ -20,12 +20,17 @@
  *              acc is done; arrive
  *              if any:    the last iteration, which begins nothing
  *
+ * In a loop over tiles all of this is under one condition.  With two, ptxas takes the path around
+ * the loop for a write to sums in flight (C7515), or keeps the operands of the last iteration
+ * through the loop over tiles and spills.  A loop that runs once at most has no next product.
+ *
  * The registers of s serve all iterations: the next product is begun when the last reader of this
  * one is done.  A wait for a stage is a loop, behind which ptxas does not pull what follows it; so
  * acc is waited for behind one.
  *
  * Invariant: each stage is waited for and left as often, and in the same order, as before. */
 #include "ir/control.h"
+#include "ir/trips.h"
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
 #include "passes/pipeline_loops.h"
@@ -226,20 +231,27 @@ build_early(Advance *a, TlBuilder *b, TlMap *map)
    return dot;
 }
 
-/* The product of the first iteration, before the loop. */
+/* The product of the first iteration. */
 static TlValue *
-build_first(Advance *a, TlBuilder *b, TlValue *any)
+build_first(Advance *a, TlBuilder *b)
 {
    unsigned first = tl_first_carried(a->loop);
-   TlValue *product = tl_result(a->early, 0);
-   TlOp *op = build_if(a, b, any, &product, 1);
-   TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
    TlMap map;
    tl_map_init(&map, a->cx->scratch);
    tl_map_put(&map, a->slot, tl_init(a->loop, a->slot->index - first));
    tl_map_put(&map, a->parity, tl_init(a->loop, a->parity->index - first));
-   TlValue *v = tl_result(build_early(a, &then, &map), 0);
-   tl_clone_op(&then, a->early_arrive, &map);
+   TlValue *product = tl_result(build_early(a, b, &map), 0);
+   tl_clone_op(b, a->early_arrive, &map);
+   return product;
+}
+
+static TlValue *
+build_first_if(Advance *a, TlBuilder *b, TlValue *any)
+{
+   TlValue *product = tl_result(a->early, 0);
+   TlOp *op = build_if(a, b, any, &product, 1);
+   TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
+   TlValue *v = build_first(a, &then);
    tl_build_yield(&then, &v, 1);
    v = tl_b0(&other, TL_OP_POISON, product->type);
    tl_build_yield(&other, &v, 1);
@@ -269,35 +281,51 @@ leave(const Advance *a, TlBuilder *b, TlValue *slot, TlValue *pred)
    tl_build_n(b, TL_OP_BARRIER_ARRIVE, args, 3, NULL, TL_ATTRS_());
 }
 
-/* Behind the loop: what it left in flight, and the last iteration.  `more`: the loop had some. */
+/* Waits for what the loop left in flight, and leaves its stage if it had some; values: of the
+ * carried values, where it ends. */
 static void
-build_last(Advance *a, TlValue *any, TlValue *more)
+finish_sum(const Advance *a, TlBuilder *b, TlValue *more, TlValue **values)
+{
+   unsigned n = a->loop->num_results, num = a->body->last->num_args;
+   for (unsigned i = 0; i < num; i++)
+      values[i] = tl_result(a->loop, i);
+   values[a->sum] = wait_for(b, values[a->sum], 0);
+   leave(a, b, tl_result(a->loop, n - 1), more);
+}
+
+/* The last iteration; values: with what it begins. */
+static void
+build_last(const Advance *a, TlBuilder *b, TlValue *const *values)
 {
    const TlOp *yield = a->body->last;
    unsigned n = a->loop->num_results, num = yield->num_args;
-   TlBuilder b = tl_builder_before(a->loop->next);
-   b.range = a->loop->range;
-   TlValue **values = tl_new_array(a->cx->scratch, TlValue *, num);
-   TlValue *sum = tl_result(a->loop, a->sum), *done = wait_for(&b, sum, 0);
-   leave(a, &b, tl_result(a->loop, n - 1), more);
-   for (unsigned i = 0; i < num; i++)
-      values[i] = i == a->sum ? done : tl_result(a->loop, i);
-   TlOp *op = build_if(a, &b, any, values, num);
-   for (unsigned i = 0; i < num; i++)
-      tl_replace_uses(tl_result(a->loop, i), tl_result(op, i));
-   tl_set_arg(done->def, 0, sum);
-   TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
-   tl_build_yield(&other, values, num);
    TlMap map;
    tl_map_init(&map, a->cx->scratch);
    for (unsigned i = 0; i < num; i++)
       tl_map_put(&map, tl_carried(a->body, i), values[i]);
    tl_map_put(&map, tl_result(a->early, 0), tl_result(a->loop, n - 3));
    tl_map_put(&map, tl_for_index(a->loop), tl_result(a->loop, n - 2));
-   copy_ops(a, &then, &map);
+   copy_ops(a, b, &map);
+   TlValue **last = tl_new_array(a->cx->scratch, TlValue *, num);
    for (unsigned i = 0; i < num; i++)
-      values[i] = tl_slice_mapped(&map, tl_arg(yield, i));
-   tl_build_yield(&then, values, num);
+      last[i] = tl_slice_mapped(&map, tl_arg(yield, i));
+   tl_build_yield(b, last, num);
+}
+
+static void
+build_last_if(const Advance *a, TlBuilder *b, TlValue *any, TlValue *more)
+{
+   unsigned num = a->body->last->num_args;
+   TlValue **values = tl_new_array(a->cx->scratch, TlValue *, num);
+   TlValue *sum = tl_result(a->loop, a->sum);
+   finish_sum(a, b, more, values);
+   TlOp *op = build_if(a, b, any, values, num);
+   for (unsigned i = 0; i < num; i++)
+      tl_replace_uses(tl_result(a->loop, i), tl_result(op, i));
+   tl_set_arg(values[a->sum]->def, 0, sum);
+   TlBuilder then = builder_in(a, op, 0), other = builder_in(a, op, 1);
+   tl_build_yield(&other, values, num);
+   build_last(a, &then, values);
 }
 
 static bool
@@ -398,6 +426,51 @@ build_body(Advance *a)
    tl_append_arg(yield, a->slot);
 }
 
+/* The loop goes into the branch that is taken if it has an iteration; without one, its values are
+ * those it begins with.  Returns the place behind the loop. */
+static TlBuilder
+enter_if(Advance *a, TlBuilder *b, TlValue *any)
+{
+   unsigned n = a->loop->num_results;
+   TlValue **inits = tl_new_array(a->cx->scratch, TlValue *, n);
+   for (unsigned i = 0; i < n; i++)
+      inits[i] = tl_init(a->loop, i);
+   TlOp *op = build_if(a, b, any, inits, n);
+   for (unsigned i = 0; i < n; i++)
+      tl_replace_uses(tl_result(a->loop, i), tl_result(op, i));
+   TlBuilder other = builder_in(a, op, 1);
+   tl_build_yield(&other, inits, n);
+   tl_move_to_end(a->loop, op->regions[0]->block);
+   return builder_in(a, op, 0);
+}
+
+static bool
+is_in_loop(const TlOp *op)
+{
+   do
+      op = tl_parent(op);
+   while (op && !tl_is_loop(op));
+   return op != NULL;
+}
+
+/* The loop carries the first product, the index that it is of, and the stage of the last one. */
+static void
+carry(Advance *a, TlBuilder *b, TlValue *product, TlValue *more, TlValue *end)
+{
+   TlValue *sum = tl_init(a->loop, a->sum),
+           *slot = tl_init(a->loop, a->slot->index - tl_first_carried(a->loop));
+   TlValue *const extra[] = {product, tl_for_lower(a->loop), slot};
+   const TlType *in_flight = tl_type_in_flight(b->module->types, sum->type, true);
+   TlValue *start = tl_t1(b, TL_OP_DOT_START, in_flight, sum);
+   tl_set_arg(a->loop, 1, tl_b3(b, TL_OP_SELECT, more, end, tl_for_lower(a->loop)));
+   a->loop = tl_carrying(a->loop, extra, 3);
+   a->body = a->loop->regions[0]->block;
+   a->slot = a->body->args[a->slot->index];
+   a->parity = a->body->args[a->parity->index];
+   tl_set_init(a->loop, a->sum, start);
+   tl_result(a->loop, a->sum)->type = in_flight;
+}
+
 static void
 advance(Advance *a)
 {
@@ -407,19 +480,20 @@ advance(Advance *a)
    TlValue *any = tl_is_before(&b, a->loop, 0, lower, upper);
    TlValue *more = tl_exists_after(&b, a->loop, 0, lower, 1);
    TlValue *end = tl_b2(&b, TL_OP_SUB, upper, tl_for_step(a->loop));
-   TlValue *sum = tl_init(a->loop, a->sum),
-           *slot = tl_init(a->loop, a->slot->index - tl_first_carried(a->loop));
-   TlValue *const extra[] = {build_first(a, &b, any), lower, slot};
-   const TlType *in_flight = tl_type_in_flight(b.module->types, sum->type, true);
-   TlValue *start = tl_t1(&b, TL_OP_DOT_START, in_flight, sum);
-   tl_set_arg(a->loop, 1, tl_b3(&b, TL_OP_SELECT, more, end, lower));
-   a->loop = tl_carrying(a->loop, extra, 3);
-   a->body = a->loop->regions[0]->block;
-   a->slot = a->body->args[a->slot->index];
-   a->parity = a->body->args[a->parity->index];
-   tl_set_init(a->loop, a->sum, start);
-   tl_result(a->loop, a->sum)->type = in_flight;
-   build_last(a, any, more);
+   if (is_in_loop(a->loop)) {
+      TlValue **values = tl_new_array(a->cx->scratch, TlValue *, a->loop->num_results);
+      TlBuilder behind = enter_if(a, &b, any);
+      b = tl_builder_before(a->loop);
+      b.range = behind.range;
+      carry(a, &b, build_first(a, &b), more, end);
+      finish_sum(a, &behind, more, values);
+      build_last(a, &behind, values);
+   } else {
+      carry(a, &b, build_first_if(a, &b, any), more, end);
+      TlBuilder behind = tl_builder_before(a->loop->next);
+      behind.range = a->loop->range;
+      build_last_if(a, &behind, any, more);
+   }
    build_body(a);
    tl_remove(a->late_arrive);
    tl_remove(a->early_arrive);
@@ -436,7 +510,7 @@ tl_pass_advance_products(TlPassCx *cx, TlFunc *f)
    for (TlOp *op = tl_walk_inner(top), *next; op; op = next) {
       next = tl_walk_inner_next(op, top);
       Advance a = {.cx = cx, .func = f, .loop = op};
-      if (op->opcode != TL_OP_FOR)
+      if (op->opcode != TL_OP_FOR || tl_runs_once_at_most(op))
          continue;
       a.body = op->regions[0]->block;
       if (find_products(&a) && find_slice(&a) && ends_with_arrival(&a) && find_readers(&a) &&

@@ -868,8 +868,8 @@ persist(Special *s)
       only_sums = only_sums && tl_pipe_only_multiplies(&s->pairs.data[i]->pipe);
    }
    const char *why = tl_why_not_persistent(s->cx->scratch, s->func, loops, s->pairs.len);
-   if (!why && !only_sums) /* attention: 0.8 to 0.9 of its speed (C7515) */
-      why = "with what its loops compute between products ptxas would let none be in flight";
+   if (!why && !only_sums)
+      why = "its loops do more than add up products";
    if (!why) {
       TlTileLoop tiles = tl_persist_grid(s->cx->scratch, s->func);
       Special again = {.cx = s->cx, .func = s->func};

@@ -290,6 +290,7 @@ def libraries():
         "matvec": one(matvec, "torch"),
         "matvec_swiglu": one(matvec_swiglu, "torch"),
         "attn_fwd": _attention,
+        "attn_fwd_persistent": _attention,
         "attn_forward": _attention,
         "paged_prefill": _paged_prefill,
     }

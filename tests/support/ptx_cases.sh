@@ -58,6 +58,13 @@ tilec_ptx_hopper_cases() { # CALLBACK
    for mode in False True; do
       "$f" "attn_boxes_${mode,,}" attention.tile attn_fwd --tma=on --num-warps=8 -D D=128 \
          -D BLOCK_N=128 -D "CAUSAL=$mode" -s "$inputs, $sizes"
+      for d in 64 128; do
+         for n in 64 128; do
+            "$f" "attn_persistent_d${d}_${n}_${mode,,}" attention_persistent.tile \
+               attn_fwd_persistent --num-warps=8 -D "D=$d" -D BLOCK_M=128 -D "BLOCK_N=$n" \
+               -D "CAUSAL=$mode" -s "$inputs, $sizes, i32"
+         done
+      done
    done
    for d in 64 128 256; do
       for mode in full causal window dropout; do

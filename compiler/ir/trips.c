@@ -1,0 +1,118 @@
+#include "ir/trips.h"
+
+#include "ir/control.h"
+
+/* Terms deeper than this are not looked into; far above any bound. */
+enum { MAX_DEPTH = 6, FAR = 1 << 30 };
+
+/* Of a signed integer, if it is near enough for sums of such. */
+static bool
+is_near(const TlValue *v, int64_t *number)
+{
+   uint64_t bits;
+   if (!tl_is_const(v, &bits))
+      return false;
+   *number = tl_bits_to_int(v->type->dtype, bits);
+   return *number > -FAR && *number < FAR;
+}
+
+static int64_t
+gcd(int64_t a, int64_t b)
+{
+   for (int64_t rest; b; b = rest) {
+      rest = a % b;
+      a = b;
+   }
+   return a < 0 ? -a : a;
+}
+
+/* A number that divides v. */
+static int64_t
+divisor(const TlValue *v, unsigned depth)
+{
+   int64_t c;
+   if (is_near(v, &c))
+      return c;
+   if (!depth || !v->def)
+      return 1;
+   const TlOp *op = v->def;
+   int64_t x, y;
+   switch (op->opcode) {
+   case TL_OP_ADD:
+   case TL_OP_SUB:
+   case TL_OP_MIN:
+   case TL_OP_MAX:
+      x = divisor(tl_arg(op, 0), depth - 1);
+      y = divisor(tl_arg(op, 1), depth - 1);
+      return gcd(x, y);
+   case TL_OP_MUL:
+      x = divisor(tl_arg(op, 0), depth - 1);
+      y = divisor(tl_arg(op, 1), depth - 1);
+      return x * y > -FAR && x * y < FAR ? x * y : x;
+   default:
+      return 1;
+   }
+}
+
+/* v = x // c * c, in any of its spellings: x, and the most by which x is above v. */
+static const TlValue *
+rounded_down(const TlValue *v, int64_t *most, unsigned depth)
+{
+   int64_t c, factor;
+   const TlValue *x = NULL;
+   if (tl_value_is(v, TL_OP_MUL) && tl_value_is(tl_arg(v->def, 0), TL_OP_DIV) &&
+       is_near(tl_arg(v->def, 1), &factor)) {
+      const TlOp *div = tl_arg(v->def, 0)->def;
+      if (is_near(tl_arg(div, 1), &c) && c == factor)
+         x = tl_arg(div, 0);
+   } else if (tl_value_is(v, TL_OP_SUB) && tl_value_is(tl_arg(v->def, 1), TL_OP_REM)) {
+      const TlOp *rem = tl_arg(v->def, 1)->def;
+      if (is_near(tl_arg(rem, 1), &c) && tl_arg(rem, 0) == tl_arg(v->def, 0))
+         x = tl_arg(rem, 0);
+   }
+   if (!x || c <= 0)
+      return NULL;
+   *most = c - gcd(divisor(x, depth), c);
+   return x;
+}
+
+/* The lesser of two bounds, of which one is moved by `more`. */
+static int64_t
+least(int64_t bound, int64_t other, int64_t more)
+{
+   return other < FAR && other + more < bound ? other + more : bound;
+}
+
+/* The most by which x is above y; FAR where nothing is known. */
+static int64_t
+most_above(const TlValue *x, const TlValue *y, unsigned depth)
+{
+   int64_t c, d, best = FAR;
+   if (x == y)
+      return 0;
+   if (is_near(x, &c) && is_near(y, &d))
+      return c - d;
+   if (!depth)
+      return FAR;
+   if (tl_value_is(x, TL_OP_ADD) && is_near(tl_arg(x->def, 1), &c))
+      best = least(best, most_above(tl_arg(x->def, 0), y, depth - 1), c);
+   if (tl_value_is(y, TL_OP_ADD) && is_near(tl_arg(y->def, 1), &c))
+      best = least(best, most_above(x, tl_arg(y->def, 0), depth - 1), -c);
+   for (unsigned k = 0; k < 2; k++) {
+      if (tl_value_is(x, TL_OP_MIN))
+         best = least(best, most_above(tl_arg(x->def, k), y, depth - 1), 0);
+      if (tl_value_is(y, TL_OP_MAX))
+         best = least(best, most_above(x, tl_arg(y->def, k), depth - 1), 0);
+   }
+   const TlValue *above_y = rounded_down(y, &d, depth);
+   return above_y ? least(best, most_above(x, above_y, depth - 1), d) : best;
+}
+
+bool
+tl_runs_once_at_most(const TlOp *loop)
+{
+   int64_t step;
+   TlDtype t = tl_for_index(loop)->type->dtype;
+   return tl_dtype_is_signed(t) && is_near(tl_for_step(loop), &step) && step > 0 &&
+          most_above(tl_for_upper(loop), tl_for_lower(loop), MAX_DEPTH) <= step;
+}

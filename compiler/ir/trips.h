@@ -1,0 +1,12 @@
+/* How often a loop runs, as far as its bounds show. */
+#ifndef TL_IR_TRIPS_H
+#define TL_IR_TRIPS_H
+
+#include "ir/ir.h"
+
+/* Does the `for` have one iteration at most, whatever its bounds are?  for i in range(n // 64 * 64,
+ * n, 64) does: what a loop over whole blocks leaves.  Signed arithmetic is taken not to overflow,
+ * as in analysis.h. */
+bool tl_runs_once_at_most(const TlOp *loop);
+
+#endif
