@@ -35,6 +35,21 @@ loop_test(TlCg *cg, TlDtype t, bool down, LLVMValueRef i, LLVMValueRef end)
    return LLVMBuildICmp(cg->b, p, i, end, "");
 }
 
+/* What the loop begins with.  Sums in flight get their registers in front of the guard: LLVM writes
+ * constants on the way around the loop anew, where they meet what the loop left in flight, and
+ * ptxas then lets no product of the kernel be in flight (C7515). */
+static TlRegs *
+emit_inits(TlCg *cg, const TlOp *op)
+{
+   TlRegs *inits = tl_new_array(cg->arena, TlRegs, op->num_results);
+   for (unsigned k = 0; k < op->num_results; k++) {
+      const TlValue *init = tl_init(op, k);
+      inits[k] =
+         init->type->is_in_flight && !cg->host ? tl_cg_settle(cg, init) : tl_cg_use(cg, init);
+   }
+   return inits;
+}
+
 /* for(lower, upper, step, inits..) */
 void
 tl_emit_for(TlCg *cg, const TlOp *op)
@@ -45,6 +60,7 @@ tl_emit_for(TlCg *cg, const TlOp *op)
    LLVMValueRef step = tl_cg_use1(cg, tl_for_step(op));
    uint64_t step_bits;
    bool down = tl_is_const(tl_for_step(op), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
+   TlRegs *inits = emit_inits(cg, op);
    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
    LLVMBasicBlockRef loop = new_block(cg, "for"), after = new_block(cg, "for.end");
    LLVMBuildCondBr(cg->b, loop_test(cg, t, down, lower, upper), loop, after);
@@ -64,13 +80,13 @@ tl_emit_for(TlCg *cg, const TlOp *op)
    incoming(index, (TlRegs){&lower, 1}, before);
    incoming(index, (TlRegs){&next, 1}, latch);
    for (unsigned k = 0; k < op->num_results; k++) {
-      incoming(carried[k], tl_cg_use(cg, tl_init(op, k)), before);
+      incoming(carried[k], inits[k], before);
       incoming(carried[k], tl_cg_use(cg, tl_yielded(body, k)), latch);
    }
    LLVMPositionBuilderAtEnd(cg->b, after);
    for (unsigned k = 0; k < op->num_results; k++) {
       TlRegs result = phi_regs(cg, tl_result(op, k));
-      incoming(result, tl_cg_use(cg, tl_init(op, k)), before);
+      incoming(result, inits[k], before);
       incoming(result, tl_cg_use(cg, tl_yielded(body, k)), latch);
    }
 }

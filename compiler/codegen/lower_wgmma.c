@@ -216,6 +216,26 @@ tl_emit_wgmma_start(TlCg *cg, const TlOp *op)
       dst.v[i] = x.v[i];
 }
 
+TlRegs
+tl_cg_settle(TlCg *cg, const TlValue *v)
+{
+   TlRegs x = tl_cg_use(cg, v), y = {tl_new_array(cg->arena, LLVMValueRef, x.count), x.count};
+   LLVMTypeRef elem = tl_cg_elem(cg, tl_type_elem(v->type));
+   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, x.count);
+   Wgmma w = begin(cg);
+   for (; w.num_regs < x.count; w.num_regs++) {
+      types[w.num_regs] = elem;
+      tl_sb_printf(&w.constraints, "%s=%s", w.num_regs ? "," : "", elem == cg->f32 ? "f" : "r");
+   }
+   add_tied(&w, v);
+   LLVMTypeRef ret = LLVMStructTypeInContext(cg->llvm, types, x.count, 0);
+   LLVMValueRef all =
+      tl_cg_asm(cg, "", tl_sb_cstr(&w.constraints), ret, w.args, w.num_args, TL_ASM_EFFECT);
+   for (unsigned i = 0; i < x.count; i++)
+      y.v[i] = LLVMBuildExtractValue(cg->b, all, i, "");
+   return y;
+}
+
 /* Registers of all results are tied; operands beyond them are only kept until here. */
 void
 tl_emit_wgmma_wait(TlCg *cg, const TlOp *op)
