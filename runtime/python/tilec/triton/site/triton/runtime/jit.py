@@ -6,7 +6,10 @@ import hashlib
 import inspect
 import re
 import textwrap
+import warnings
 from functools import cached_property
+
+import tilec
 
 from .. import _absent, knobs
 from ..language import core
@@ -87,14 +90,26 @@ class KernelParam:
         return self._param.default is not inspect.Parameter.empty
 
 
+def name_of(kernel):
+    """Of the function under @autotune and @heuristics."""
+    while not hasattr(kernel, "__name__") and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return getattr(kernel, "__name__", type(kernel).__name__)
+
+
 def _refuse_none(kernel, grid):
     if grid is None:
         raise TypeError("kernel '%s': the grid is None; it is a tuple of one to three numbers, or a "
                         "function of the meta-parameters that returns one"
-                        % getattr(kernel, "__name__", type(kernel).__name__))
+                        % name_of(kernel))
 
 
 class KernelInterface:
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: kernels are "
+                           "launched by %s[grid](..), with a tuple of one to three numbers as the "
+                           "grid" % name_of(self))
+
     def run(self, *args, grid, warmup, **kwargs):
         raise NotImplementedError("run not implemented")
 
@@ -234,8 +249,9 @@ class JITFunction(JITCallable, KernelInterface):
         super().__init__(fn)
         self.version, self.debug, self.noinline = version, debug, noinline
         self._repr, self.launch_metadata = repr, launch_metadata
-        self.do_not_specialize = list(do_not_specialize or ())
-        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self.do_not_specialize = self._names(do_not_specialize, "do_not_specialize")
+        self.do_not_specialize_on_alignment = self._names(do_not_specialize_on_alignment,
+                                                          "do_not_specialize_on_alignment")
         self.params = [KernelParam(i, p, self._listed(i, p, self.do_not_specialize),
                                    self._listed(i, p, self.do_not_specialize_on_alignment))
                        for i, p in enumerate(self.signature.parameters.values())]
@@ -245,6 +261,19 @@ class JITFunction(JITCallable, KernelInterface):
         self.kernel = None
         from .launch import Launcher
         self._launcher = Launcher(self)
+
+    def _names(self, listed, what):
+        """Of parameters, or their numbers; one that is none is most likely spelt wrong."""
+        if isinstance(listed, str):
+            raise TypeError("@triton.jit of '%s': %s is a list of names, as in [%r]"
+                            % (self.__name__, what, listed))
+        known = list(self.signature.parameters)
+        for name in listed or ():
+            if name not in known and name not in range(len(known)):
+                warnings.warn("@triton.jit of '%s': %r in %s= is no parameter of the kernel%s"
+                              % (self.__name__, name, what, tilec.meant(str(name), known)),
+                              stacklevel=tilec.users_level())
+        return list(listed or ())
 
     @staticmethod
     def _listed(i, param, which):
@@ -264,7 +293,7 @@ class JITFunction(JITCallable, KernelInterface):
         return self._launcher.variants.preload(specialization_data)
 
     def add_pre_run_hook(self, hook):
-        assert callable(hook)
+        assert callable(hook), "a hook is a function of the launch's arguments; found %r" % (hook,)
         self.pre_run_hooks.append(hook)
 
     def is_gluon(self):
@@ -286,10 +315,7 @@ class JITFunction(JITCallable, KernelInterface):
         return functools.partial(self._launcher.launch if fast is None or self.pre_run_hooks
                                  else fast, grid)
 
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: kernels are "
-                           "launched by %s[grid](..), with a tuple of one to three numbers as the "
-                           "grid" % self.__name__)
+    __call__ = KernelInterface.__call__
 
     def __repr__(self):
         return "JITFunction(%s:%s)" % (self.module, self.fn.__qualname__)
