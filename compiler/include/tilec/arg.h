@@ -145,7 +145,7 @@ tilec_view(TilecDtype elem, TilecBuffer *buffer, uint64_t offset)
 static inline TilecArg
 tilec_tensor(const TilecTensor *tensor)
 {
-   TilecArg a = {TILEC_ARG_TENSOR, tensor->base.dtype, {0}, 0};
+   TilecArg a = {TILEC_ARG_TENSOR, tensor ? tensor->base.dtype : TILEC_DTYPE_NONE, {0}, 0};
    a.as.tensor = tensor;
    return a;
 }
