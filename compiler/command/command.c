@@ -1,10 +1,9 @@
 /* Shared work of the subcommands: messages, exit codes, what is kept besides. */
 #include "command/command.h"
+#include "command/nearby.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,20 +96,29 @@ tl_cmd_ascending(const void *a, const void *b)
 }
 
 bool
+tl_cmd_parse_number(const char *text, uint32_t max, uint32_t *out)
+{
+   char *end;
+   *out = 0;
+   if (!text)
+      return false;
+   errno = 0;
+   unsigned long n = strtoul(text, &end, 10);
+   if (!*text || *text == '-' || *end || errno || n > max)
+      return false;
+   *out = (uint32_t)n;
+   return true;
+}
+
+bool
 tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
 {
    assert(id < TL_OPT_COUNT && max > 0);
    const char *v = tl_option(&c->cl, id);
-   *out = 0;
-   if (!v)
-      return true;
-   char *end;
-   errno = 0;
-   unsigned long n = strtoul(v, &end, 10);
-   if (!*v || *v == '-' || *end || errno || n > max)
-      return tl_cmd_refuse("--%s takes a number from 0 to %u; found '%s'", tl_option_rows[id].name,
-                           max, v);
-   *out = (uint32_t)n;
+   bool is_time = strcmp(tl_option_rows[id].argument, "MS") == 0;
+   if (!tl_cmd_parse_number(v, max, out) && v)
+      return tl_cmd_refuse("--%s takes a number%s from 0 to %u; found '%s'",
+                           tl_option_rows[id].name, is_time ? " of milliseconds" : "", max, v);
    return true;
 }
 
@@ -124,37 +132,6 @@ missing_operand(const TlCommand *c, const char *error)
          return file;
    }
    return NULL;
-}
-
-static size_t
-folder_len(const char *path)
-{
-   const char *slash = strrchr(path, '/');
-   return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-/* The source beside the missing file whose name is most like its own. */
-static bool
-nearest_file(const char *path, char near[NAME_MAX + 1])
-{
-   char folder[PATH_MAX];
-   const char *name = path + folder_len(path);
-   unsigned best = 2 + (unsigned)strlen(name) / 4;
-   snprintf(folder, sizeof folder, "%.*s.", (int)folder_len(path), path);
-   *near = '\0';
-   DIR *dir = opendir(folder);
-   for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-      if (!tl_ends_with(e->d_name, ".tile") && !tl_ends_with(e->d_name, ".py"))
-         continue;
-      unsigned d = tl_edit_distance(name, e->d_name, best);
-      if (d < best || (d == best && *near && strcmp(e->d_name, near) < 0)) {
-         best = d;
-         snprintf(near, NAME_MAX + 1, "%s", e->d_name);
-      }
-   }
-   if (dir)
-      closedir(dir);
-   return *near != '\0';
 }
 
 void
@@ -178,12 +155,10 @@ tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
       if (hidden && !json)
          tl_cmd_error("%u more errors; --error-limit shows them", hidden);
    }
-   char near[NAME_MAX + 1];
+   static const char *const sources[] = {".tile", ".py", NULL};
    const char *file = missing_operand(c, comp->error);
-   if (file && nearest_file(file, near))
-      tl_cmd_error("%s; did you mean '%.*s%s'?", comp->error, (int)folder_len(file), file, near);
-   else if (comp->error[0])
-      tl_cmd_error("%s", comp->error);
+   if (comp->error[0])
+      tl_cmd_error("%s%s", comp->error, file ? tl_not_there(c->arena, file, sources) : "");
 }
 
 int
@@ -196,6 +171,19 @@ tl_cmd_failed(TlCommand *c, TlCompilation *comp, TilecStatus status)
    return tl_cmd_exit_code(status);
 }
 
+bool
+tl_cmd_folder(const char *option, const char *dir)
+{
+   struct stat st;
+   if (mkdir(dir, 0777) == 0 || (errno == EEXIST && stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
+      return true;
+   int why = errno;
+   return tl_cmd_refuse("%s: cannot make folder '%s': %s", option, dir,
+                        why == EEXIST   ? "there is a file of that name"
+                        : why == ENOENT ? "the folder that it lies in does not exist"
+                                        : strerror(why));
+}
+
 static bool
 save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
 {
@@ -205,8 +193,8 @@ save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
       return true;
    if (!*dir)
       dir = ".";
-   if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-      return tl_cmd_refuse("cannot make folder '%s': %s", dir, strerror(errno));
+   if (!tl_cmd_folder("--save-temps", dir))
+      return false;
    for (unsigned s = TILEC_STAGE_DEFAULT + 1; s < TILEC_STAGE_COUNT; s++) {
       if (!comp->text[s])
          continue;

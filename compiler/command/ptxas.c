@@ -46,8 +46,11 @@ tl_tool_asked(TlCommand *c, TlOptionId option, const char **path, bool *is_asked
    *is_asked = asked;
    *path = is_none ? NULL : asked;
    if (*path && !can_run(*path))
-      return tl_cmd_refuse("--%s: '%s' is not a program that can be run",
-                           tl_option_rows[option].name, asked);
+      return tl_cmd_refuse(
+         "--%s: '%s' is not a program that can be run (%s); name one, or none, or "
+         "leave it out",
+         tl_option_rows[option].name, asked,
+         access(asked, F_OK) == 0 ? "no file with leave to be run" : "there is no such file");
    return true;
 }
 
