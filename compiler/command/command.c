@@ -134,12 +134,32 @@ missing_operand(const TlCommand *c, const char *error)
    return NULL;
 }
 
+/* An --assume whose left side stands nowhere in what was read is most likely spelt wrong. */
+static void
+warn_of_assumptions(TlCommand *c, TlCompilation *comp)
+{
+   size_t at = 0;
+   for (const char *text; !c->has_warned && (text = tl_option_next(&c->cl, TL_OPT_ASSUME, &at));) {
+      const char *value = strrchr(text, '=');
+      const char *what = tl_arena_strndup(c->arena, text, (size_t)(value - text));
+      bool is_there = false;
+      const TlSource *s;
+      for (uint32_t i = 1; !is_there && (s = tl_source(comp->sources, i)); i++)
+         is_there = !s->is_library && strstr(s->text, what);
+      if (!is_there)
+         tl_cmd_error("warning: --assume '%s': '%s' stands nowhere in the source", text, what);
+   }
+   c->has_warned = true;
+}
+
 void
 tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
 {
    const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
    bool json = format && strcmp(format, "json") == 0;
    if (comp->arena && !setjmp(comp->oom)) {
+      if (comp->file)
+         warn_of_assumptions(c, comp);
       for (const TlDiag *d = comp->diags.first; d; d = d->next) {
          TlSb sb;
          tl_sb_init(&sb, comp->arena);

@@ -23,7 +23,8 @@ typedef struct TlCommand {
    TlArena *arena; /* lives for the whole command */
    TlCommandLine cl;
    bool color;
-   TlEmit emit; /* set by tl_cmd_options */
+   bool has_warned; /* of --assume */
+   TlEmit emit;     /* set by tl_cmd_options */
 } TlCommand;
 
 /* Of --emit and of files; no entry for TILEC_STAGE_DEFAULT. */

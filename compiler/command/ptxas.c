@@ -191,8 +191,13 @@ take_words(TlCompilation *comp, const TlPtxasResult *made, TlUsage *usage)
    *usage = r.usage;
    if (r.errors.len)
       tl_report(&comp->diags, E0510, range, tl_sb_cstr(&r.errors));
-   else if (!made->cubin && !made->error && !made->is_late)
-      tl_report(&comp->diags, E0510, range, made->was_killed ? "it was killed" : "it failed");
+   else if (!made->cubin && !made->error && !made->is_late) {
+      tl_report(&comp->diags, E0510, range,
+                made->was_killed ? "it was killed" : "it failed and said nothing");
+      tl_help(&comp->diags,
+              "is it an assembler?  --ptxas=PATH names another, -o NAME.ptx writes the "
+              "PTX to try it on");
+   }
    if (r.warnings.len)
       tl_report(&comp->diags, W0510, range, tl_sb_cstr(&r.warnings));
    if (r.remarks.len && tl_wants_remarks(&comp->diags, "ptxas"))
