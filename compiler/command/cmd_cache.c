@@ -82,7 +82,7 @@ tl_cmd_cache(TlCommand *c)
          return EXIT_ENVIRONMENT;
       }
       if (!tl_cache_visit(dir, verbs[i].how, &stats, why)) {
-         tl_cmd_error("%s", why);
+         tl_cmd_error("%s; --cache-dir=DIR names another", why);
          return EXIT_ENVIRONMENT;
       }
       if (!tl_option(&c->cl, TL_OPT_JSON))

@@ -79,6 +79,17 @@ tl_cmd_one_file(const TlCommand *c)
    if (c->cl.operands.len > 1 && signature && !strchr(c->cl.operands.data[1], '.'))
       return tl_cmd_misuse("'%s' is no file; a signature is one word, in quotes: -s \"%s, %s\"",
                            c->cl.operands.data[1], signature, c->cl.operands.data[1]);
+   const char *second = c->cl.operands.len > 1 ? c->cl.operands.data[1] : "";
+   if (second[0] == '-' && second[1])
+      return tl_cmd_misuse(
+         "'%s' stands behind '--', where the options have ended: write it before, or "
+         "leave '--' out",
+         second);
+   if (*second && !second[strspn(second, "0123456789,")])
+      return tl_cmd_misuse(
+         "'%s' is no file; the values of one option are one word, with commas, as in "
+         "--grid=2,%s",
+         second, second);
    if (c->cl.operands.len > 1)
       return tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were given, the second is '%s' "
                            "(a kernel is chosen by -k)",

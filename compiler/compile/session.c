@@ -184,6 +184,8 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
    int64_t precision;
    if (!copy_options(o, sizeof *o, options, options->struct_size))
       why = "struct_size of the options is not their size";
+   else if (o->source && !o->source_bytes)
+      why = "source_bytes is 0 and source is given: TILEC_STRLEN takes the text up to its NUL";
    else if (o->stop_after >= TILEC_STAGE_COUNT)
       why = "stop_after is none of TILEC_STAGE_TOKENS to TILEC_STAGE_PTX";
    else if (o->opt > TILEC_OPT_3)

@@ -38,6 +38,11 @@ bad_define(TlJitSource *s, size_t i, const char *text)
 static TilecStatus
 copy_options(TlJitSource *s, const TilecSource *o)
 {
+   if (o->source && !o->source_bytes)
+      return tl_core_fail(
+         s->jit->rt, TILEC_BAD_ARGUMENT,
+         "TilecSource.source_bytes is 0 and source is given: TILEC_STRLEN takes the "
+         "text up to its NUL");
    if (o->num_defines && !o->defines)
       return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT,
                           "TilecSource.defines is NULL and num_defines is not 0");

@@ -245,6 +245,9 @@ class _Session:
 
 
 def _options(file, source, kernel, constexprs, include_dirs, **more):
+    _check_where(file, None)
+    if not isinstance(kernel, (str, type(None))):
+        raise TypeError("kernel= is the name of one of the file's kernels; got %r" % (kernel,))
     o = _CompileOptions(struct_size=C.sizeof(_CompileOptions), file=_b(file), kernel=_b(kernel))
     if source is not None:
         o.source = source.encode()
@@ -531,6 +534,10 @@ class TensorDescriptor:
     tensor descriptors.  Triton's own class of this name is taken as well.  Strides count elements."""
 
     def __init__(self, base, shape, strides, block_shape):
+        for name, given in (("shape", shape), ("strides", strides), ("block_shape", block_shape)):
+            if not hasattr(given, "__iter__") or isinstance(given, str):
+                raise TypeError("TensorDescriptor: %s is a list of numbers, one for each dimension; "
+                                "got %r" % (name, given))
         self.base, self.shape, self.strides = base, list(shape), list(strides)
         self.block_shape = list(block_shape)
         if not len(self.shape) == len(self.strides) == len(self.block_shape):

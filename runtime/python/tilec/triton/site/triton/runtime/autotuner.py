@@ -35,6 +35,9 @@ class Config:
             raise TypeError("triton.Config(..) begins with a dictionary of the kernel's constexpr "
                             "parameters, such as {\"BLOCK\": 128}; found %r" % (kwargs,))
         self._check_function("triton.Config", "pre_hook", pre_hook)
+        for name, value in (("num_warps", num_warps), ("num_stages", num_stages)):
+            if value is not None and not hasattr(value, "__index__"):
+                raise TypeError("triton.Config: %s is a whole number, not %r" % (name, value))
         self.kwargs, self.num_warps, self.num_stages = kwargs, num_warps, num_stages
         self.num_ctas, self.maxnreg, self.pre_hook = num_ctas, maxnreg, pre_hook
         self.ir_override = ir_override

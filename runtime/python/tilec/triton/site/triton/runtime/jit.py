@@ -264,9 +264,9 @@ class JITFunction(JITCallable, KernelInterface):
 
     def _names(self, listed, what):
         """Of parameters, or their numbers; one that is none is most likely spelt wrong."""
-        if isinstance(listed, str):
-            raise TypeError("@triton.jit of '%s': %s is a list of names, as in [%r]"
-                            % (self.__name__, what, listed))
+        if isinstance(listed, str) or not hasattr(listed or (), "__iter__"):
+            raise TypeError("@triton.jit of '%s': %s is a list of names or numbers of parameters, as "
+                            "in [%r]" % (self.__name__, what, listed))
         known = list(self.signature.parameters)
         for name in listed or ():
             if name not in known and name not in range(len(known)):
@@ -332,7 +332,14 @@ class JITFunction(JITCallable, KernelInterface):
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
-        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+        do_not_specialize_on_alignment=None, debug=None, noinline=None, **unknown):
+    for name in unknown:
+        known = [n for n in inspect.signature(jit).parameters if n not in ("fn", "unknown")]
+        at_launch = "; it is given where the kernel is launched: kernel[grid](.., %s=%r)" \
+            % (name, unknown[name]) if name in ("num_warps", "num_stages", "num_ctas") else None
+        raise TypeError("jit() got an unexpected keyword argument '%s'%s"
+                        % (name, at_launch or tilec.meant(name, known)))
+
     def decorate(fn):
         assert callable(fn), "@triton.jit is for functions; found %r" % (fn,)
         return JITFunction(fn, version, do_not_specialize, do_not_specialize_on_alignment, debug,

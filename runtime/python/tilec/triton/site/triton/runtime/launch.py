@@ -510,9 +510,10 @@ class Launcher:
     def call_of(self, bound, options):
         self._check_overrides(options)
         words = tuple(options.items())
-        if not options.keys() <= _COUNTS or words not in self.checked:
+        is_count = options.keys() <= _COUNTS and all(map(_has_hash, options.values()))
+        if not is_count or words not in self.checked:
             self._check_options(options)
-            self.checked.update([words] if options.keys() <= _COUNTS else [])
+            self.checked.update([words] if is_count else [])
         debug = options.get("debug", self.jit.debug) or knobs.runtime.debug
         if self._is_plain(bound):
             program = self.programs.get(())
@@ -599,6 +600,8 @@ class Launcher:
                                    "of constexprs text and types, too"
                                    % (jit.__name__, what, e)) from e
         call.program.check_globals()
+        if warmup and grid is not None and not callable(grid):
+            tilec._grid_words(grid)                # says what is wrong with it
         compiled = self.variants.get(call, bound, warmup)
         if warmup or compiled is None:
             return compiled

@@ -50,6 +50,10 @@ class TensorDescriptor:
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero"):
+        if not callable(getattr(tensor, "stride", None)):
+            raise TypeError("from_tensor takes a torch tensor, not a %s.%s; "
+                            "tilec.TensorDescriptor.from_tensor takes any array"
+                            % (type(tensor).__module__, type(tensor).__name__))
         return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)
 
 
