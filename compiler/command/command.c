@@ -70,6 +70,12 @@ tl_cmd_one_file(const TlCommand *c)
       if (!strchr(text, '='))
          return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s' (one word, no blanks around '=')",
                               text);
+   const char *second = c->cl.operands.len > 1 ? c->cl.operands.data[1] : "";
+   if (second[0] == '-' && second[1])
+      return tl_cmd_misuse(
+         "'%s' stands behind '--', where the options have ended: write it before, or "
+         "leave '--' out",
+         second);
    for (size_t i = 1; i < c->cl.operands.len; i++)
       if (strchr(c->cl.operands.data[i], '='))
          return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",
@@ -79,12 +85,6 @@ tl_cmd_one_file(const TlCommand *c)
    if (c->cl.operands.len > 1 && signature && !strchr(c->cl.operands.data[1], '.'))
       return tl_cmd_misuse("'%s' is no file; a signature is one word, in quotes: -s \"%s, %s\"",
                            c->cl.operands.data[1], signature, c->cl.operands.data[1]);
-   const char *second = c->cl.operands.len > 1 ? c->cl.operands.data[1] : "";
-   if (second[0] == '-' && second[1])
-      return tl_cmd_misuse(
-         "'%s' stands behind '--', where the options have ended: write it before, or "
-         "leave '--' out",
-         second);
    if (*second && !second[strspn(second, "0123456789,")])
       return tl_cmd_misuse(
          "'%s' is no file; the values of one option are one word, with commas, as in "

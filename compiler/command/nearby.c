@@ -31,6 +31,8 @@ files_beside(TlArena *arena, const char *path, const char *const *suffixes, cons
 {
    enum { MOST = 6 };
    TlNearest best = {.name = path + folder_len(path)};
+   const char *dot = strrchr(best.name, '.'), *same_stem = NULL;
+   size_t stem = dot ? (size_t)(dot - best.name) + 1 : strlen(best.name);
    struct dirent **entries = NULL;
    int n = scandir(tl_arena_printf(arena, "%.*s.", (int)folder_len(path), path), &entries, NULL,
                    alphasort);
@@ -43,13 +45,15 @@ files_beside(TlArena *arena, const char *path, const char *const *suffixes, cons
       if (!ends_with_one_of(name, suffixes))
          continue;
       tl_nearest_try(&best, name);
+      if (dot && strncmp(name, best.name, stem) == 0 && strcmp(name, best.name) != 0)
+         same_stem = name;
       if (++listed <= MOST)
          tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", name);
    }
    free(entries);
    if (listed > MOST)
       tl_sb_printf(&sb, " and %u more", listed - MOST);
-   *near = best.best;
+   *near = same_stem ? same_stem : best.best;
    return tl_sb_cstr(&sb);
 }
 

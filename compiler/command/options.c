@@ -142,6 +142,8 @@ static const char *
 nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name)
 {
    const TlOtherOption *other = other_option(name);
+   if (other && !(tl_option_rows[other->id].commands & cl->command))
+      other = NULL;
    if (other && other->use[0] == '-' && !strchr(other->use, ' '))
       return tl_arena_printf(arena, "did you mean '%s'?", other->use);
    if (other)
@@ -185,7 +187,7 @@ who_takes(TlArena *arena, unsigned takers)
    for (unsigned c = 0; c < NUM_COMMANDS; c++)
       if (commands[c].bit & takers)
          tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", commands[c].name);
-   tl_sb_printf(&sb, " do");
+   tl_sb_printf(&sb, takers & (takers - 1) ? " do" : " does");
    return tl_sb_cstr(&sb);
 }
 

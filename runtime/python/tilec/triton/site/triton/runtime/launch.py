@@ -602,14 +602,28 @@ class Launcher:
         call.program.check_globals()
         if warmup and grid is not None and not callable(grid):
             tilec._grid_words(grid)                # says what is wrong with it
-        compiled = self.variants.get(call, bound, warmup)
-        if warmup or compiled is None:
-            return compiled
-        if callable(grid):
-            grid = tilec._grid_of(jit.__name__, grid, dict(bound))
-        with call.program.errors():
-            self._go(call, compiled, grid, bound)
+        with self._naming_no_arrays(bound):
+            compiled = self.variants.get(call, bound, warmup)
+            if warmup or compiled is None:
+                return compiled
+            if callable(grid):
+                grid = tilec._grid_of(jit.__name__, grid, dict(bound))
+            with call.program.errors():
+                self._go(call, compiled, grid, bound)
         return compiled
+
+    @contextlib.contextmanager
+    def _naming_no_arrays(self, bound):
+        """A list or a text among the arguments is what an error of the kernel is likely to be about."""
+        try:
+            yield
+        except CompilationError as e:
+            for p in self.jit.params:
+                v = bound[p.name]
+                if not p.is_constexpr and isinstance(v, (str, list, tuple)):
+                    e.error_message = "%s\nnote: argument '%s' is a %s%s" % (
+                        e.message, p.name, type(v).__name__, tilec._array_instead(v))
+            raise
 
     def _go(self, call, compiled, grid, bound):
         on = self.where(call.values)
