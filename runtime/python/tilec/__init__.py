@@ -48,8 +48,9 @@ def _check_options(options):
     known = [name for name, _ in _Source._fields_ if name not in own]
     for name in options:
         if name not in known:
+            near = meant(name, [*known, "file", "source", "include_dirs", "on"])
             raise TypeError("unknown option '%s'%s; options are %s" % (
-                name, {"kernel": ": a kernel is an attribute of what load(file) gives",
+                name, near or {"kernel": ": a kernel is an attribute of what load(file) gives",
                        "name": ": a kernel is an attribute of what load(file) gives",
                        "num_warps": ": it is given where a kernel is launched",
                        "num_stages": ": it is given where a kernel is launched"}.get(name, ""),
@@ -278,6 +279,12 @@ class Program:
 
     def __init__(self, lib, handle, diagnostics):
         self._lib, self._handle, self.diagnostics = lib, handle, diagnostics
+
+    def __getattr__(self, name):
+        raise AttributeError("a compiled kernel has no attribute '%s': it has ptx, metadata, diagnostics "
+                             "and text(stage), of %s%s" % (name, ", ".join(_STAGES), "; tilec view shows "
+                             "SASS, tilec build --emit=cubin makes a cubin"
+                             if name in ("sass", "cubin", "asm") else ""))
 
     def text(self, stage="ptx"):
         _check_stage(stage)
@@ -665,18 +672,18 @@ class _Reader:
             self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
 
     def _array(self, a, info):
-        lacks = [n for n in ("data", "typestr", "shape") if n not in info]
-        if lacks:
-            raise TypeError("the array interface of a %s lacks '%s'"
-                            % (type(a).__name__, "', '".join(lacks)))
-        if min(info.get("strides") or (0,)) < 0:
+        strides = info.get("strides")
+        if strides and min(strides) < 0:
             raise TypeError("an array with negative strides, %s bytes, is read backwards; "
                             "numpy.ascontiguousarray(array) makes a copy that kernels can use"
-                            % (info["strides"],))
-        self.address, self.read_only = info["data"][0] or 0, bool(info["data"][1])
-        typestr = info["typestr"]
+                            % (strides,))
+        try:
+            (address, read_only), typestr, shape = info["data"], info["typestr"], info["shape"]
+        except KeyError as e:
+            raise TypeError("the array interface of a %s lacks %s" % (type(a).__name__, e)) from None
+        self.address, self.read_only = address or 0, bool(read_only)
         self.dtype = _dtype_name(a, typestr)
-        self.bytes = _extent(info["shape"], info.get("strides"), int(typestr[2:]))
+        self.bytes = _extent(shape, strides, int(typestr[2:]))
         self.address = self.address if self.bytes else 0     # without elements nothing is behind it
 
     def _cuda_array(self, a):
@@ -885,8 +892,8 @@ def _grid_words(grid):
         raise TypeError("a grid is made of integers, not %s%s" % (_short(grid), _integer_instead(
             next(g for g in numbers if not hasattr(g, "__index__") or hasattr(g, "item"))))) from None
     if not 1 <= len(numbers) <= 3 or min(numbers) < 0 or max(numbers) >= OWN_GRID:
-        raise ValueError("a grid is one to three numbers from 0 on, each below %d, not %s"
-                         % (OWN_GRID, _short(grid)))
+        raise ValueError("a grid is one to three numbers from 0 on, the first below %d, not %s"
+                         % (2**31, _short(grid)))
     x, y, z = (numbers + [1, 1])[:3]
     words = (x | y << 32) - (2**64 if y >> 31 else 0), z
     if type(grid) is tuple and all(type(g) is int for g in grid):

@@ -17,8 +17,9 @@ def _b(text):
 def meant(name, known):
     """What an error adds to an unknown name: the known one that is like it."""
     import difflib                          # takes its time to import
-    like = difflib.get_close_matches(name, known, 1)
-    return "; did you mean '%s'?" % like[0] if like else ""
+    by_lower = {k.lower(): k for k in known}               # block is as close to BLOCK as can be
+    like = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return "; did you mean '%s'?" % by_lower[like[0]] if like else ""
 
 
 def _set_field(fields, name, value):
@@ -66,7 +67,8 @@ def wrong_call(what, function, values, error):
     name = error.args[0] if error.args else None
     if isinstance(error, KeyError):
         return None if name in values or name is None else KeyError(
-            "%s asks for '%s'; there are %s" % (what, name, ", ".join(values)))
+            "%s asks for '%s'; there are %s"
+            % (what, name, ", ".join(v for v in values if v not in ("grid", "warmup"))))
     if isinstance(error, AttributeError):
         return None if getattr(error, "obj", None) is not values else AttributeError(
             "%s is given a dictionary: write [%r], not .%s" % (what, error.name, error.name))

@@ -323,8 +323,11 @@ class IRSource:
         raise NotImplementedError("'%s': tilec does not read Triton's IR" % path)
 
 
-def compile(src, target=None, options=None, _env_vars=None):
+def compile(src, target=None, options=None, _env_vars=None, **unknown):
     """One specialisation of a kernel, compiled without a launch."""
+    for name in unknown:
+        raise TypeError("triton.compile() got an unexpected keyword argument '%s': signature and constexprs "
+                        "are ASTSource's, what else a launch takes stands in options={..}" % name)
     if not isinstance(src, ASTSource):
         raise NotImplementedError("triton.compile takes an ASTSource(fn=kernel, signature={..}); tilec "
                                   "does not read '%s'" % (src,))

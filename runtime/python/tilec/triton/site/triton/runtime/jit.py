@@ -104,7 +104,19 @@ def _refuse_none(kernel, grid):
                         % name_of(kernel))
 
 
+# What people look for in a kernel, and where it is.
+_ELSEWHERE = {"launch": "a kernel is launched by %s[grid](..)", "execute": "a kernel is launched by "
+              "%s[grid](..)", "call": "a kernel is launched by %s[grid](..)", "forward": "a kernel is "
+              "launched by %s[grid](..)", "compile": "%s.warmup(.., grid=grid) compiles without a launch",
+              "asm": "%s.warmup(.., grid=grid).asm has it", "ptx": "%s.warmup(.., grid=grid).asm[\"ptx\"]"}
+
+
 class KernelInterface:
+    def __getattr__(self, name):
+        plain = "'%s' object has no attribute '%s'" % (type(self).__name__, name)
+        where = _ELSEWHERE.get(name)
+        raise AttributeError(plain + (": " + where % name_of(self) if where else ""), name=name, obj=self)
+
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: kernels are "
                            "launched by %s[grid](..), with a tuple of one to three numbers as the "
