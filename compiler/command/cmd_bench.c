@@ -221,6 +221,11 @@ bench(TlMeasure *m, TlReportFn *format)
    TilecTuneResult *r = NULL;
    TlBenchReport report = {.kernel = m->args.kernel, .bytes = tl_cmd_array_bytes(&m->args)};
    int code = read_axes(m, &axes);
+   if (code == EXIT_OK && tl_option(&m->c->cl, TL_OPT_SWEEP) && !m->args.is_autotuned)
+      code = tl_cmd_misuse(
+         "--sweep measures the configurations of @autotune, and kernel '%s' has none; "
+         "--vary NAME=V1,V2,.. measures values",
+         m->args.kernel);
    if (code == EXIT_OK)
       code = tl_cmd_expression(m->c, &m->args, TL_OPT_BYTES, &report.bytes);
    if (code == EXIT_OK)

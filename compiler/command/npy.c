@@ -260,9 +260,10 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
    out->dtype = want == TL_DTYPE_COUNT ? file_dtype : want;
    if (!may_read_as(file_dtype, out->dtype)) {
       out->fault = TL_ARRAY_OTHER_DTYPE;
-      return tl_not_taken(why, tl_arena_printf(arena, "it holds %s, but %s is expected",
-                                               tl_dtype_info[file_dtype].text,
-                                               tl_dtype_info[want].text));
+      return tl_not_taken(
+         why, tl_arena_printf(arena,
+                              "it holds %s, but %s is expected: save array.astype(..) of that type",
+                              tl_dtype_info[file_dtype].text, tl_dtype_info[want].text));
    }
    return true;
 }

@@ -256,6 +256,11 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
          return;
       }
    }
+   if (value && !*value && tl_word_is_listed("DIR FILE PATH OUT FILE.json KERNEL", argument)) {
+      fail(arena, cl, "a name must follow option", a,
+           tl_arena_printf(arena, "write --%s=%s", tl_option_rows[id].name, argument));
+      return;
+   }
    add_use(arena, cl, id, value);
 }
 

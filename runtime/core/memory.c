@@ -21,7 +21,9 @@ allocate(TilecRuntime *rt, TilecBuffer *b)
             aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
       assert((uintptr_t)b->address % HOST_ALIGN == 0);
       if (!b->address)
-         return tl_rt_fail(rt, TILEC_NO_MEMORY, "no %" PRIu64 " bytes of host memory", b->bytes);
+         return tl_rt_fail(rt, TILEC_NO_MEMORY,
+                           "tilec_buffer_new: there are no %" PRIu64 " bytes of host memory",
+                           b->bytes);
       return TILEC_OK;
    }
    TlCuPtr ptr = 0;

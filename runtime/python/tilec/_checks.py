@@ -86,6 +86,8 @@ def _integer_instead(value):
     """How the value becomes an integer."""
     if isinstance(value, str):
         return ": numbers stand without quotes"
+    if callable(value):
+        return ": a function gives all of it, kernel[lambda meta: (.., ..)]"
     if hasattr(value, "shape") and getattr(value, "shape") != ():
         return ": its size is array.shape[0]"
     if isinstance(value, float) or hasattr(value, "item"):
