@@ -73,6 +73,8 @@ if(TARGET tilec)
                                            "${support}/setup.sh")
     add_test(NAME errors.mistakes COMMAND "${python_for_tests}" "${support}/mistakes.py"
                                           "$<TARGET_FILE:tilec>")
+    add_test(NAME errors.values COMMAND "${python_for_tests}" "${support}/wrong_values.py"
+                                        "$<TARGET_FILE:tilec>")
     if(TARGET tilec_shared AND NOT TILEC_SANITIZE)
       add_test(NAME errors.unseen COMMAND "${python_for_tests}" "${support}/mistakes.py" --unseen
                                           "$<TARGET_FILE:tilec>")

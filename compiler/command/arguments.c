@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,10 @@ choose_kernel(TlCmdArgs *all, TlCompilation *comp)
          tl_sb_printf(&names, "%s%s", names.len ? ", " : "", kernels[i].name);
    }
    if (!n)
-      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
-                   all->file);
+      tl_cmd_error(
+         "%s: no kernels; a kernel is a function, 'def name(parameters):', with @triton.jit, "
+         "@jit or, in a .tile file, @kernel in the line above",
+         all->file);
    else if (!found && near.best)
       tl_cmd_error("%s: no kernel '%s'; did you mean '%s'? The file has: %s", all->file,
                    all->kernel, near.best, tl_sb_cstr(&names));
@@ -188,8 +191,8 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
                            "zeros:fp32[64] or @file.npy",
                            name, text, all->file, type);
    if (pointee(type, &t) && t != a->value.array.dtype)
-      return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: convert the array, "
-                           "or leave the type of '%s' open",
+      return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: convert the array "
+                           "(numpy: array.astype(..)), or leave the type of '%s' open",
                            name, tl_dtype_info[a->value.array.dtype].text, all->file, type, name);
    if (*type == '*')
       return true;
@@ -197,10 +200,19 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
       return tl_cmd_refuse("argument '%s' is an array; %s declares it %s, a number", name,
                            all->file, type);
    bool is_int = tl_dtype_from_text(type, strcspn(type, ":"), &t) && !tl_dtype_is_float(t);
-   if (is_int && a->value.kind == TL_CLI_FLOAT)
-      return tl_cmd_refuse("argument '%s' is %.80s; %s declares it %s, a whole number", name, text,
-                           all->file, type);
-   return true;
+   if (!is_int || a->value.kind != TL_CLI_FLOAT)
+      return true;
+   double v = a->value.f;
+   if (fabs(v) >= 0x1p63 && !isinf(v))
+      return tl_cmd_refuse(
+         "argument '%s' is %.80s; %s declares it %s, which that number does not fit", name, text,
+         all->file, type);
+   return isfinite(v) && v == floor(v)
+             ? tl_cmd_refuse(
+                  "argument '%s' is %.80s; %s declares it %s, a whole number: write %.0f", name,
+                  text, all->file, type, v)
+             : tl_cmd_refuse("argument '%s' is %.80s; %s declares it %s, a whole number, such as 8",
+                             name, text, all->file, type);
 }
 
 /* A string or a name, which a constexpr may be. */
@@ -235,9 +247,16 @@ tl_cmd_array_code(const TlArray *array)
 static int
 take_value(TlCmdArgs *all, TlCmdArg *a, const char *text)
 {
-   const char *why;
+   const char *why, *define;
    if (a->is_given)
-      return tl_cmd_misuse("argument '%s' is given twice", a->param->name);
+      return tl_cmd_misuse(
+         "argument '%s' is given twice, the second time as '%.80s': leave one out", a->param->name,
+         text);
+   for (size_t at = 0; (define = tl_option_next(&all->c->cl, TL_OPT_DEFINE, &at));)
+      if (strlen(a->param->name) == strcspn(define, "=") && tl_starts_with(define, a->param->name))
+         return tl_cmd_misuse(
+            "'%s' is given twice, by --arg as '%.80s' and by -D %s: leave one out", a->param->name,
+            text, define);
    a->is_given = true;
    if (tl_cli_value(all->c->arena, text, &a->value, &why)) {
       if (fits_declared(all, a, text))
@@ -265,8 +284,9 @@ tl_cmd_args_values(TlCmdArgs *all)
       const char *comma = strchr(eq, ','), *more = comma ? comma + 1 + strspn(comma + 1, " ") : "";
       size_t name = strcspn(more, "=,:[]@");
       if (name && more[name] == '=' && eq[1] != '@')
-         return tl_cmd_misuse("--arg takes one NAME=VALUE; write --arg %.*s --arg %s",
-                              (int)(comma - text), text, more);
+         return tl_cmd_misuse("--arg takes one NAME=VALUE, and is repeated for each: --arg %.*s "
+                              "--arg %.*s",
+                              (int)(comma - text), text, (int)strcspn(more, ","), more);
       TlCmdArg *a = tl_cmd_arg_named(all, text, (size_t)(eq - text));
       int code = a ? take_value(all, a, eq + 1) : EXIT_PROGRAM;
       if (code != EXIT_OK)
@@ -408,9 +428,9 @@ tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_giv
          return true;
       p = end + 1;
    }
-   return !*is_given ||
-          tl_cmd_refuse(
-             "--grid takes up to three numbers below 2147483648, as in 128,2; found '%s'", text);
+   return !*is_given || tl_cmd_refuse("--grid takes X[,Y[,Z]], up to three numbers below "
+                                      "2147483648, as in 128,2; found '%s'",
+                                      text);
 }
 
 /* ---- what a launch moves and does ---- */
@@ -458,7 +478,10 @@ tl_cmd_expression(TlCommand *c, TlCmdArgs *args, TlOptionId id, double *out)
    *out = (double)v;
    if (ok)
       return EXIT_OK;
-   tl_cmd_error("the expression '%s': %s", text, *why ? why : "its value is negative");
+   bool is_negative = is_written && v < 0 && (!why || !*why);
+   tl_cmd_error("--%s '%s': %s%s", tl_option_rows[id].name, text,
+                is_negative ? "its value is negative: it counts what is moved or done" : why,
+                names.is_unknown ? "; it may name the arguments that are integers, as in 2*n" : "");
    return is_written || names.is_unknown ? EXIT_PROGRAM : EXIT_USAGE;
 }
 

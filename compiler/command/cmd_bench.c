@@ -38,6 +38,12 @@ read_axis(TlCommand *c, const char *text, Axis *axis)
    *axis = (Axis){.name = eq ? tl_arena_strndup(c->arena, text, (size_t)(eq - text)) : ""};
    for (const char *p = eq ? eq + 1 : ""; *p;) {
       size_t n = strcspn(p, ",");
+      const char *dots = strstr(p, "..");
+      if (dots && dots < p + n)
+         return tl_cmd_refuse(
+            "--vary takes each value, with commas between them, as in %s=64,128,256; "
+            "found '%.*s'",
+            axis->name, (int)n, p);
       if (!n)
          return tl_cmd_refuse("--vary takes NAME=V1,V2,..; found an empty value in '%s'", text);
       tl_vec_push(c->arena, &axis->values, (const char *)tl_arena_strndup(c->arena, p, n));
@@ -215,6 +221,11 @@ bench(TlMeasure *m, TlReportFn *format)
    TilecTuneResult *r = NULL;
    TlBenchReport report = {.kernel = m->args.kernel, .bytes = tl_cmd_array_bytes(&m->args)};
    int code = read_axes(m, &axes);
+   if (code == EXIT_OK && tl_option(&m->c->cl, TL_OPT_SWEEP) && !m->args.is_autotuned)
+      code = tl_cmd_misuse(
+         "--sweep measures the configurations of @autotune, and kernel '%s' has none; "
+         "--vary NAME=V1,V2,.. measures values",
+         m->args.kernel);
    if (code == EXIT_OK)
       code = tl_cmd_expression(m->c, &m->args, TL_OPT_BYTES, &report.bytes);
    if (code == EXIT_OK)

@@ -29,6 +29,24 @@ tl_cmd_native_arch(TlCommand *c, TilecCompileOptions *o)
    return status == TILEC_OK;
 }
 
+/* One -s behind the last of several -k is most likely meant for all of them. */
+static void
+tell_of_signatures(const TlCompileExtra *extra)
+{
+   const char *without = NULL;
+   bool has_one = false;
+   for (size_t i = 0; i < extra->num_entries; i++) {
+      has_one |= extra->entries[i].signature != NULL;
+      if (!extra->entries[i].signature && !without)
+         without = extra->entries[i].kernel;
+   }
+   if (has_one && without)
+      tl_cmd_error(
+         "-s belongs to the -k before it, and -k %s has none: write -s before the first -k "
+         "for all, or one behind each",
+         without);
+}
+
 static int
 compile(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
         const TlCompileExtra *extra)
@@ -36,7 +54,11 @@ compile(TlCommand *c, TlCompilation *comp, const TilecCompileOptions *o,
    TilecStatus status = tl_compilation_init(comp, NULL, extra);
    if (status == TILEC_OK)
       status = tl_compile(comp, o, extra);
-   return status == TILEC_OK ? EXIT_OK : tl_cmd_failed(c, comp, status);
+   if (status == TILEC_OK)
+      return EXIT_OK;
+   int code = tl_cmd_failed(c, comp, status);
+   tell_of_signatures(extra);
+   return code;
 }
 
 /* The files, and the depfile beside them when one is asked for. */

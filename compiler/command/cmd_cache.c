@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void
 when_text(int64_t seconds, char *text, size_t bytes)
@@ -73,8 +74,15 @@ tl_cmd_cache(TlCommand *c)
                       "--cache-dir=DIR");
          return EXIT_ENVIRONMENT;
       }
+      if (tl_option(&c->cl, TL_OPT_CACHE_DIR) && access(dir, F_OK) != 0) {
+         tl_cmd_error(
+            "there is no folder '%s': --cache-dir names one that 'tilec run' has kept kernels "
+            "in",
+            dir);
+         return EXIT_ENVIRONMENT;
+      }
       if (!tl_cache_visit(dir, verbs[i].how, &stats, why)) {
-         tl_cmd_error("%s", why);
+         tl_cmd_error("%s; --cache-dir=DIR names another", why);
          return EXIT_ENVIRONMENT;
       }
       if (!tl_option(&c->cl, TL_OPT_JSON))
@@ -83,6 +91,16 @@ tl_cmd_cache(TlCommand *c)
          return EXIT_ENVIRONMENT;
       return stats.damaged ? EXIT_PROGRAM : EXIT_OK;
    }
+   if (c->cl.operands.len > 1)
+      return tl_cmd_misuse("'cache' takes one of stats, verify, clear; found '%s' and '%s'",
+                           c->cl.operands.data[0], c->cl.operands.data[1]);
+   TlNearest near = {.name = word};
+   for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+      tl_nearest_try(&near, verbs[i].name);
+   if (near.best)
+      return tl_cmd_misuse(
+         "'cache' takes one of stats, verify, clear; found '%s': did you mean '%s'?", word,
+         near.best);
    return tl_cmd_misuse("'cache' takes one of stats, verify, clear%s%s", *word ? "; found " : "",
                         word);
 }

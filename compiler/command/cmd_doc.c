@@ -2,10 +2,8 @@
 #include "command/command.h"
 #include "command/reference.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- names ---- */
 /* Why a builtin of Triton is not there; NULL: it is none. */
@@ -22,20 +20,14 @@ refused(const char *name)
 static const char *
 nearest_name(const TlReference *ref, const char *name)
 {
-   unsigned best = (unsigned)strlen(name) / 4 + 2;
-   const char *found = NULL;
-   for (size_t p = 0; p < ref->pages.len; p++)
+   TlNearest near = {.name = name};
+   for (size_t p = 0; *name && p < ref->pages.len; p++)
       for (size_t i = 0; i < ref->pages.data[p].entries.len; i++) {
          const TlRefEntry *e = &ref->pages.data[p].entries.data[i];
-         for (size_t k = 0; k < e->names.len; k++) {
-            unsigned d = tl_edit_distance(name, e->names.data[k], best);
-            if (d < best) {
-               best = d;
-               found = e->names.data[k];
-            }
-         }
+         for (size_t k = 0; k < e->names.len; k++)
+            tl_nearest_try(&near, e->names.data[k]);
       }
-   return found;
+   return near.best;
 }
 
 static bool
@@ -81,10 +73,8 @@ write_pages(TlCommand *c, const TlReference *ref, const char *folder)
       tl_cmd_error("the reference has no entry for: %s", missing);
       return EXIT_BUG;
    }
-   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-      tl_cmd_error("cannot make folder '%s': %s", folder, strerror(errno));
+   if (!tl_cmd_folder("--pages", folder))
       return EXIT_ENVIRONMENT;
-   }
    size_t n = ref->pages.len;
    TlOutput *files = tl_new_array(c->arena, TlOutput, n + 1);
    for (size_t i = 0; i <= n; i++) {
@@ -108,8 +98,12 @@ tl_cmd_doc(TlCommand *c)
    TlReference ref;
    tl_reference_read(c->arena, &ref);
    const char *folder = tl_option(&c->cl, TL_OPT_PAGES);
-   if (c->cl.operands.len > 1 || (folder && c->cl.operands.len))
-      return tl_cmd_misuse("'doc' takes one name, as in: tilec doc arange");
+   if (folder && c->cl.operands.len)
+      return tl_cmd_misuse("--pages writes about all names: take '%s' out, or --pages",
+                           c->cl.operands.data[0]);
+   if (c->cl.operands.len > 1)
+      return tl_cmd_misuse("'doc' takes one name, as in: tilec doc %s; found also '%s'",
+                           c->cl.operands.data[0], c->cl.operands.data[1]);
    if (folder)
       return write_pages(c, &ref, folder);
    TlSb sb;

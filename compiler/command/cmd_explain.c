@@ -3,7 +3,9 @@
 #include "base/diag.h"
 #include "command/command.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TL_DIAG(code, severity, format) extern const char tl_explain_##code[];
@@ -59,19 +61,25 @@ list_all(void)
    return EXIT_OK;
 }
 
+/* 0203, e0203 and E203 are ways to write E0203; what it may be a slip for, else. */
 static const char *
-nearest_code(const char *text)
+nearest_code(TlArena *arena, const char *text)
 {
-   unsigned best = 3;
-   const char *found = NULL;
+   const char *digits = text + (isalpha((unsigned char)*text) != 0);
+   bool is_number = isdigit((unsigned char)*digits) && !digits[strspn(digits, "0123456789")];
+   TlNearest near = {
+      .name = is_number ? tl_arena_printf(arena, "%c%04lu",
+                                          digits > text ? toupper((unsigned char)*text) : 'E',
+                                          strtoul(digits, NULL, 10))
+                        : text};
    for (int i = 0; i < TL_DIAG_COUNT; i++) {
-      unsigned d = tl_edit_distance(text, tl_diag_name((TlDiagCode)i), best);
-      if (d < best) {
-         best = d;
-         found = tl_diag_name((TlDiagCode)i);
-      }
+      const char *code = tl_diag_name((TlDiagCode)i);
+      if (strcmp(code, near.name) == 0)
+         return code;
+      if (code[0] == toupper((unsigned char)*text) || digits == text)
+         tl_nearest_try(&near, code);
    }
-   return found;
+   return near.best;
 }
 
 int
@@ -80,7 +88,8 @@ tl_cmd_explain(TlCommand *c)
    if (c->cl.operands.len == 0)
       return list_all();
    if (c->cl.operands.len > 1)
-      return tl_cmd_misuse("'explain' takes one code, as in: tilec explain E0312");
+      return tl_cmd_misuse("'explain' takes one code, as in: tilec explain %s; found also '%s'",
+                           c->cl.operands.data[0], c->cl.operands.data[1]);
    const char *wanted = c->cl.operands.data[0];
    for (int i = 0; i < TL_DIAG_COUNT; i++) {
       if (strcmp(tl_diag_name((TlDiagCode)i), wanted) != 0)
@@ -89,14 +98,12 @@ tl_cmd_explain(TlCommand *c)
       print_page(page[i]);
       return EXIT_OK;
    }
-   const char *near = nearest_code(wanted);
+   const char *near = nearest_code(c->arena, wanted);
    if (near)
       tl_cmd_error("there is no code '%s'; did you mean '%s'? 'tilec explain' lists all codes",
                    wanted, near);
    else
-      tl_cmd_error(
-         "there is no code '%s'; 'tilec explain' lists all codes, 'tilec doc %s' is about "
-         "a name",
-         wanted, wanted);
+      tl_cmd_error("there is no code '%s'; 'tilec explain' lists all codes%s%s%s", wanted,
+                   *wanted ? ", 'tilec doc " : "", wanted, *wanted ? "' is about a name" : "");
    return EXIT_USAGE;
 }

@@ -132,7 +132,8 @@ list_kernels(TlCompilation *comp, const char *file, TlSb *json)
    if (json)
       tl_json_close(json, ']');
    else if (!n)
-      tl_cmd_error("%s: no kernels; a kernel is a function under @kernel, @jit or @triton.jit",
+      tl_cmd_error("%s: no kernels; a kernel is a function, 'def name(parameters):', with "
+                   "@triton.jit, @jit or, in a .tile file, @kernel in the line above",
                    file);
 }
 

@@ -215,6 +215,12 @@ find_slot(void *user, const char *name, size_t len)
 }
 
 static bool
+is_integer(const TlCmdArg *a)
+{
+   return a->is_given && a->value.kind == TL_CLI_INT;
+}
+
+static bool
 grid_value(RunState *r, const char *text, uint32_t *out)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
@@ -238,10 +244,13 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       *out = (uint32_t)v;
       return true;
    }
-   return tl_cmd_refuse("%s '%s': %s", r->o.grid ? "--grid" : "the kernel's grid expression", text,
-                        ok               ? "its value is not a grid size, which is 0 or more"
-                        : r->grid_is_odd ? "its arguments must be integers"
-                                         : why);
+   const char *whose = r->o.grid ? "--grid" : "the kernel's grid expression";
+   if (ok)
+      return tl_cmd_refuse("%s '%s' comes to %lld, which is not a grid size: 0 to %d", whose, text,
+                           (long long)v, INT32_MAX);
+   return tl_cmd_refuse("%s '%s': %s%s", whose, text,
+                        r->grid_is_odd ? "its arguments must be integers; those given are: " : why,
+                        r->grid_is_odd ? tl_cmd_arg_names(&r->a, is_integer) : "");
 }
 
 static bool
@@ -249,7 +258,10 @@ own_grid(RunState *r)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
    if (!k->grid[0])
-      return tl_cmd_refuse("kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]]", k->name);
+      return tl_cmd_refuse(
+         "kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]], how many programs "
+         "it has, as in --grid=128",
+         k->name);
    for (unsigned i = 0; i < 3 && k->grid[i]; i++)
       if (!grid_value(r, k->grid[i], &r->grid[i]))
          return false;
@@ -266,7 +278,9 @@ choose_grid(RunState *r)
                    r->grid[2]);
    for (unsigned i = 1; i < 3; i++)
       if (r->grid[i] > MAX_GRID_YZ) {
-         tl_cmd_error("grid %c is %u, at most %d is allowed", "xyz"[i], r->grid[i], MAX_GRID_YZ);
+         tl_cmd_error(
+            "grid %c is %u, at most %d is allowed; the first dimension, x, may have 2147483647",
+            "xyz"[i], r->grid[i], MAX_GRID_YZ);
          return EXIT_PROGRAM;
       }
    return EXIT_OK;

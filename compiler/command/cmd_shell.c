@@ -13,9 +13,11 @@ tl_cmd_completion(TlCommand *c)
    TlSb sb;
    tl_sb_init(&sb, c->arena);
    if (c->cl.operands.len != 1 || !tl_options_completion(&sb, c->cl.operands.data[0]))
-      return tl_cmd_misuse("'completion' takes bash, zsh or fish%s%s",
-                           c->cl.operands.len ? "; found " : "",
-                           c->cl.operands.len ? c->cl.operands.data[0] : "");
+      return tl_cmd_misuse(
+         "'completion' takes one of bash, zsh and fish%s%s%s%s%s",
+         c->cl.operands.len ? "; found '" : "", c->cl.operands.len ? c->cl.operands.data[0] : "",
+         c->cl.operands.len > 1 ? "' and '" : "",
+         c->cl.operands.len > 1 ? c->cl.operands.data[1] : "", c->cl.operands.len ? "'" : "");
    return print(c, &sb);
 }
 

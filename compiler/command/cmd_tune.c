@@ -459,7 +459,11 @@ tl_cmd_tune(TlCommand *c)
    if (!database)
       return tl_cmd_misuse("no database: name one with --database=FILE");
    if (c->cl.operands.len)
-      return tl_cmd_misuse("--export and --import take no kernel");
+      return tl_cmd_misuse(
+         "--%s is about the choices of all kernels: leave '%s' out, as in tilec tune "
+         "--%s=%s",
+         to ? "export" : "import", c->cl.operands.data[0], to ? "export" : "import",
+         to ? to : from);
    make_folder(c, database);
    int code = from ? import_choices(c, database, from) : EXIT_OK;
    return code == EXIT_OK && to ? export_choices(c, database, to) : code;

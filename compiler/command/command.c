@@ -1,10 +1,9 @@
 /* Shared work of the subcommands: messages, exit codes, what is kept besides. */
 #include "command/command.h"
+#include "command/nearby.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +70,12 @@ tl_cmd_one_file(const TlCommand *c)
       if (!strchr(text, '='))
          return tl_cmd_misuse("--arg takes NAME=VALUE; found '%s' (one word, no blanks around '=')",
                               text);
+   const char *second = c->cl.operands.len > 1 ? c->cl.operands.data[1] : "";
+   if (second[0] == '-' && second[1])
+      return tl_cmd_misuse(
+         "'%s' stands behind '--', where the options have ended: write it before, or "
+         "leave '--' out",
+         second);
    for (size_t i = 1; i < c->cl.operands.len; i++)
       if (strchr(c->cl.operands.data[i], '='))
          return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",
@@ -80,6 +85,11 @@ tl_cmd_one_file(const TlCommand *c)
    if (c->cl.operands.len > 1 && signature && !strchr(c->cl.operands.data[1], '.'))
       return tl_cmd_misuse("'%s' is no file; a signature is one word, in quotes: -s \"%s, %s\"",
                            c->cl.operands.data[1], signature, c->cl.operands.data[1]);
+   if (*second && !second[strspn(second, "0123456789,")])
+      return tl_cmd_misuse(
+         "'%s' is no file; the values of one option are one word, with commas, as in "
+         "--grid=2,%s",
+         second, second);
    if (c->cl.operands.len > 1)
       return tl_cmd_misuse("'%s' takes one file: tilec %s FILE; %zu were given, the second is '%s' "
                            "(a kernel is chosen by -k)",
@@ -97,20 +107,29 @@ tl_cmd_ascending(const void *a, const void *b)
 }
 
 bool
+tl_cmd_parse_number(const char *text, uint32_t max, uint32_t *out)
+{
+   char *end;
+   *out = 0;
+   if (!text)
+      return false;
+   errno = 0;
+   unsigned long n = strtoul(text, &end, 10);
+   if (!*text || *text == '-' || *end || errno || n > max)
+      return false;
+   *out = (uint32_t)n;
+   return true;
+}
+
+bool
 tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out)
 {
    assert(id < TL_OPT_COUNT && max > 0);
    const char *v = tl_option(&c->cl, id);
-   *out = 0;
-   if (!v)
-      return true;
-   char *end;
-   errno = 0;
-   unsigned long n = strtoul(v, &end, 10);
-   if (!*v || *v == '-' || *end || errno || n > max)
-      return tl_cmd_refuse("--%s takes a number from 0 to %u; found '%s'", tl_option_rows[id].name,
-                           max, v);
-   *out = (uint32_t)n;
+   bool is_time = strcmp(tl_option_rows[id].argument, "MS") == 0;
+   if (!tl_cmd_parse_number(v, max, out) && v)
+      return tl_cmd_refuse("--%s takes a number%s from 0 to %u; found '%s'",
+                           tl_option_rows[id].name, is_time ? " of milliseconds" : "", max, v);
    return true;
 }
 
@@ -126,35 +145,22 @@ missing_operand(const TlCommand *c, const char *error)
    return NULL;
 }
 
-static size_t
-folder_len(const char *path)
+/* An --assume whose left side stands nowhere in what was read is most likely spelt wrong. */
+static void
+warn_of_assumptions(TlCommand *c, TlCompilation *comp)
 {
-   const char *slash = strrchr(path, '/');
-   return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-/* The source beside the missing file whose name is most like its own. */
-static bool
-nearest_file(const char *path, char near[NAME_MAX + 1])
-{
-   char folder[PATH_MAX];
-   const char *name = path + folder_len(path);
-   unsigned best = 2 + (unsigned)strlen(name) / 4;
-   snprintf(folder, sizeof folder, "%.*s.", (int)folder_len(path), path);
-   *near = '\0';
-   DIR *dir = opendir(folder);
-   for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-      if (!tl_ends_with(e->d_name, ".tile") && !tl_ends_with(e->d_name, ".py"))
-         continue;
-      unsigned d = tl_edit_distance(name, e->d_name, best);
-      if (d < best || (d == best && *near && strcmp(e->d_name, near) < 0)) {
-         best = d;
-         snprintf(near, NAME_MAX + 1, "%s", e->d_name);
-      }
+   size_t at = 0;
+   for (const char *text; !c->has_warned && (text = tl_option_next(&c->cl, TL_OPT_ASSUME, &at));) {
+      const char *value = strrchr(text, '=');
+      const char *what = tl_arena_strndup(c->arena, text, (size_t)(value - text));
+      bool is_there = false;
+      const TlSource *s;
+      for (uint32_t i = 1; !is_there && (s = tl_source(comp->sources, i)); i++)
+         is_there = !s->is_library && strstr(s->text, what);
+      if (!is_there)
+         tl_cmd_error("warning: --assume '%s': '%s' stands nowhere in the source", text, what);
    }
-   if (dir)
-      closedir(dir);
-   return *near != '\0';
+   c->has_warned = true;
 }
 
 void
@@ -163,6 +169,8 @@ tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
    const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
    bool json = format && strcmp(format, "json") == 0;
    if (comp->arena && !setjmp(comp->oom)) {
+      if (comp->file)
+         warn_of_assumptions(c, comp);
       for (const TlDiag *d = comp->diags.first; d; d = d->next) {
          TlSb sb;
          tl_sb_init(&sb, comp->arena);
@@ -178,12 +186,10 @@ tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
       if (hidden && !json)
          tl_cmd_error("%u more errors; --error-limit shows them", hidden);
    }
-   char near[NAME_MAX + 1];
+   static const char *const sources[] = {".tile", ".py", NULL};
    const char *file = missing_operand(c, comp->error);
-   if (file && nearest_file(file, near))
-      tl_cmd_error("%s; did you mean '%.*s%s'?", comp->error, (int)folder_len(file), file, near);
-   else if (comp->error[0])
-      tl_cmd_error("%s", comp->error);
+   if (comp->error[0])
+      tl_cmd_error("%s%s", comp->error, file ? tl_not_there(c->arena, file, sources) : "");
 }
 
 int
@@ -196,6 +202,19 @@ tl_cmd_failed(TlCommand *c, TlCompilation *comp, TilecStatus status)
    return tl_cmd_exit_code(status);
 }
 
+bool
+tl_cmd_folder(const char *option, const char *dir)
+{
+   struct stat st;
+   if (mkdir(dir, 0777) == 0 || (errno == EEXIST && stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
+      return true;
+   int why = errno;
+   return tl_cmd_refuse("%s: cannot make folder '%s': %s", option, dir,
+                        why == EEXIST   ? "there is a file of that name"
+                        : why == ENOENT ? "the folder that it lies in does not exist"
+                                        : strerror(why));
+}
+
 static bool
 save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
 {
@@ -205,8 +224,8 @@ save_temps(TlCommand *c, TlCompilation *comp, const char *stem)
       return true;
    if (!*dir)
       dir = ".";
-   if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-      return tl_cmd_refuse("cannot make folder '%s': %s", dir, strerror(errno));
+   if (!tl_cmd_folder("--save-temps", dir))
+      return false;
    for (unsigned s = TILEC_STAGE_DEFAULT + 1; s < TILEC_STAGE_COUNT; s++) {
       if (!comp->text[s])
          continue;

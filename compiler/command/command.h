@@ -23,7 +23,8 @@ typedef struct TlCommand {
    TlArena *arena; /* lives for the whole command */
    TlCommandLine cl;
    bool color;
-   TlEmit emit; /* set by tl_cmd_options */
+   bool has_warned; /* of --assume */
+   TlEmit emit;     /* set by tl_cmd_options */
 } TlCommand;
 
 /* Of --emit and of files; no entry for TILEC_STAGE_DEFAULT. */
@@ -90,5 +91,9 @@ const char *tl_cmd_depfile(TlCommand *c, const TlCompilation *comp, const TlOutp
 /* --stats and --save-temps after a compilation. */
 bool tl_cmd_extras(TlCommand *c, TlCompilation *comp, const char *stem);
 bool tl_cmd_number(TlCommand *c, TlOptionId id, uint32_t max, uint32_t *out);
+/* Digits alone, at most `max`; else 0 is left. */
+bool tl_cmd_parse_number(const char *text, uint32_t max, uint32_t *out);
+/* Makes the folder that the option names, unless it is there; false after a message. */
+bool tl_cmd_folder(const char *option, const char *dir);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const TlStageName tl_stage_names[TILEC_STAGE_COUNT] = {
    [TILEC_STAGE_TOKENS] = {"tokens", "tokens"},
@@ -57,10 +58,9 @@ read_stages(TlCommand *c, TlOptionId id, uint32_t *out)
 static bool
 read_warps(TlCommand *c, TlOptionId id, uint32_t *out)
 {
-   if (!tl_cmd_number(c, id, 64, out))
-      return false;
    const char *text = tl_option(&c->cl, id);
-   if (text && (!*out || *out > 32 || (*out & (*out - 1))))
+   bool is_number = tl_cmd_parse_number(text, 32, out);
+   if (text && (!is_number || !*out || (*out & (*out - 1))))
       return tl_cmd_refuse("--num-warps takes a power of two from 1 to 32; found '%s'", text);
    return true;
 }
@@ -231,8 +231,14 @@ read_dirs(TlCommand *c, TlOptionId id, const char *const **out, size_t *count)
 {
    TL_VEC(const char *) dirs = {0};
    size_t at = 0;
-   for (const char *dir; (dir = tl_option_next(&c->cl, id, &at));)
+   for (const char *dir; (dir = tl_option_next(&c->cl, id, &at));) {
+      struct stat st;
+      bool is_there = stat(dir, &st) == 0;
+      if (id == TL_OPT_INCLUDE && (!is_there || !S_ISDIR(st.st_mode)))
+         tl_cmd_error("warning: -I '%s': %s; imports are not looked for there", dir,
+                      is_there ? "it is a file, no folder" : "there is no such folder");
       tl_vec_push(c->arena, &dirs, dir);
+   }
    *out = dirs.data;
    *count = dirs.len;
    return true;
@@ -245,13 +251,28 @@ read_defines(TlCommand *c, TlOptionId id, const TilecDefine **out, size_t *count
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&c->cl, id, &at));) {
       const char *eq = strchr(text, '=');
+      const char *colon = strchr(text, ':');
+      if (!eq && colon > text)
+         return tl_cmd_refuse("-D takes NAME=VALUE; found '%s': write -D %.*s=%s", text,
+                              (int)(colon - text), text, colon + 1);
       if (!eq || eq == text)
-         return tl_cmd_refuse("-D takes NAME=VALUE; found '%s'", text);
+         return tl_cmd_refuse("-D takes NAME=VALUE, as in -D BLOCK=128; found '%s'", text);
+      if (!eq[1])
+         return tl_cmd_refuse("-D %s lacks its value, as in -D %s128; \"\" is the empty text", text,
+                              text);
+      if (strspn(text, " \t") || strchr(" \t", eq[-1]))
+         return tl_cmd_refuse("-D takes NAME=VALUE without blanks around the name; found '%s'",
+                              text);
       const char *comma = strchr(eq, ',');
       if (comma && isalpha((unsigned char)comma[1]) && strchr(comma, '='))
          return tl_cmd_refuse("-D takes one NAME=VALUE; write -D %.*s -D %s", (int)(comma - text),
                               text, comma + 1);
       const char *name = tl_arena_strndup(c->arena, text, (size_t)(eq - text));
+      for (size_t i = 0; i < defines.len; i++)
+         if (strcmp(defines.data[i].name, name) == 0 && strcmp(defines.data[i].value, eq + 1) != 0)
+            return tl_cmd_refuse("-D gives '%s' twice, as %s and as %s: leave one out%s", name,
+                                 defines.data[i].value, eq + 1,
+                                 c->cl.command == CMD_BENCH ? "; --vary measures several" : "");
       tl_vec_push(c->arena, &defines, (TilecDefine){name, eq + 1});
    }
    *out = defines.data;
@@ -306,12 +327,16 @@ read_warnings(TlCommand *c, const TilecCompileOptions *o, TlWarnings *w)
       if (tl_warnings_ask(w, text, &name))
          continue;
       TlSb known;
+      TlNearest near = {.name = name};
       tl_sb_init(&known, c->arena);
-      for (unsigned i = 0; tl_warning_name(i); i++)
+      for (unsigned i = 0; tl_warning_name(i); i++) {
          tl_sb_printf(&known, "%s, ", tl_warning_name(i));
-      return tl_cmd_refuse("no warnings are called '%s'; -W takes %sall, and no-, error= or "
+         tl_nearest_try(&near, tl_warning_name(i));
+      }
+      return tl_cmd_refuse("no warnings are called '%s'; %s%s%s-W takes %sall, and no-, error= or "
                            "no-error= before each",
-                           name, tl_sb_cstr(&known));
+                           name, near.best ? "did you mean '" : "", near.best ? near.best : "",
+                           near.best ? "'? " : "", tl_sb_cstr(&known));
    }
    return true;
 }
@@ -324,15 +349,11 @@ suggest_pass(TlArena *arena, const char *name)
 #define TL_PASS(name, ...) #name,
 #include "passes/passes.def"
    };
-   unsigned best = (unsigned)strlen(name) / 2 + 1;
-   const char *near = NULL;
-   for (unsigned p = 0; p < sizeof names / sizeof names[0]; p++) {
-      unsigned d = tl_edit_distance(name, names[p], best);
-      near = d < best ? names[p] : near;
-      best = d < best ? d : best;
-   }
-   return near ? tl_arena_printf(arena, "; did you mean '%s'?", near)
-               : "; --stats of tilec build lists those that run";
+   TlNearest near = {.name = name};
+   for (unsigned p = 0; p < sizeof names / sizeof names[0]; p++)
+      tl_nearest_try(&near, names[p]);
+   return near.best ? tl_arena_printf(arena, "; did you mean '%s'?", near.best)
+                    : "; --stats of tilec build lists those that run";
 }
 
 /* Are all of the names passes? */
@@ -391,7 +412,8 @@ tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra)
 #include "tilec/compile_options.def"
    for (size_t i = 0; ok && i < o->num_assume; i++)
       if (!strchr(o->assume[i], '='))
-         return tl_cmd_refuse("--assume takes NAME=VALUE; found '%s'", o->assume[i]);
+         return tl_cmd_refuse("--assume takes NAME=VALUE, as in --assume n=1024; found '%s'",
+                              o->assume[i]);
    if (tl_option(&c->cl, TL_OPT_SAVE_TEMPS))
       for (unsigned i = TILEC_STAGE_DEFAULT + 1; i < TILEC_STAGE_COUNT; i++)
          o->keep_stages |= TILEC_STAGE_BIT(i);

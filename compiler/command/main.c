@@ -38,8 +38,13 @@ dispatch(TlCommand *c, int argc)
                            c->cl.nearest);
    bool is_word = !c->cl.is_named && c->cl.operands.len && !strpbrk(c->cl.operands.data[0], "./-");
    if (is_word && access(c->cl.operands.data[0], F_OK) != 0)
-      return tl_cmd_misuse("unknown command '%s'; see tilec --%s", c->cl.operands.data[0],
-                           strcmp(c->cl.operands.data[0], "version") == 0 ? "version" : "help");
+      return strcmp(c->cl.operands.data[0], "version") == 0
+                ? tl_cmd_misuse("unknown command 'version'; write tilec --version")
+                : tl_cmd_misuse(
+                     "unknown command '%s'; 'tilec help' lists the commands, a file is named "
+                     "with its ending, as in %s.tile",
+                     c->cl.operands.data[0],
+                     *c->cl.operands.data[0] ? c->cl.operands.data[0] : "elu");
    const char *color = tl_option(&c->cl, TL_OPT_COLOR);
    if (color && strcmp(color, "auto") && strcmp(color, "always") && strcmp(color, "never"))
       return tl_cmd_misuse("--color takes auto, always or never; found '%s'", color);

@@ -1,6 +1,7 @@
 /* Reader and writer of .npy.  The header is a Python dict literal; exactly the keys descr,
  * fortran_order and shape are taken, in any order.  Every length is checked against the file. */
 #include "command/npy.h"
+#include "command/nearby.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -46,7 +47,7 @@ tl_array_free(TlArray *a)
 typedef struct Header {
    const char *p, *end;
    char descr[16];
-   bool fortran, has_descr, has_order, has_shape;
+   bool fortran, has_descr, has_order, has_shape, is_record;
    TlArray *array;
 } Header;
 
@@ -126,9 +127,12 @@ parse_header(Header *h)
       char key[32];
       if (!take_string(h, key, sizeof key) || !take(h, ':'))
          return false;
-      if (strcmp(key, "descr") == 0 && !h->has_descr)
-         h->has_descr = take_string(h, h->descr, sizeof h->descr);
-      else if (strcmp(key, "fortran_order") == 0 && !h->has_order)
+      if (strcmp(key, "descr") == 0 && !h->has_descr) {
+         h->is_record = take(h, '[');
+         h->has_descr = !h->is_record && take_string(h, h->descr, sizeof h->descr);
+         if (!h->has_descr)
+            return false;
+      } else if (strcmp(key, "fortran_order") == 0 && !h->has_order)
          h->has_order = (h->fortran = take_word(h, "True")) || take_word(h, "False");
       else if (strcmp(key, "shape") == 0 && !h->has_shape)
          h->has_shape = take_shape(h);
@@ -166,13 +170,60 @@ may_read_as(TlDtype file, TlDtype want)
    return is_fp8 && (file == TL_U8 || file == TL_I8);
 }
 
+/* What a file is that begins otherwise, and how it becomes one. */
+static const char *
+not_npy(const unsigned char *first, size_t n)
+{
+   if (n == 0)
+      return "it is empty; numpy.save(file, array) writes a .npy file";
+   if (n > 4 && memcmp(first, "PK\x03\x04", 4) == 0)
+      return "it is an archive, .npz or a file of torch.save, and no .npy file: save one array "
+             "with "
+             "numpy.save(file, array)";
+   for (size_t i = 0; i < n; i++)
+      if (first[i] >= 0x80 || (first[i] < ' ' && !isspace(first[i])))
+         return "it is not a .npy file (the first bytes are not \\x93NUMPY); numpy.save(file, "
+                "array) "
+                "writes one";
+   return "it is text and not a .npy file (the first bytes are not \\x93NUMPY); "
+          "numpy.save(file, numpy.loadtxt(text, numpy.float32, delimiter=\",\")) makes one of "
+          "numbers";
+}
+
+/* ": how", of elements that no kernel has. */
+static const char *
+other_elements(const char *descr)
+{
+   switch (descr[0] == '>' ? '>' : descr[0] ? descr[1] : 0) {
+   case '>':
+      return ": its bytes are in the other order; save array.astype(array.dtype.newbyteorder('='))";
+   case 'O':
+      return ": these are Python objects; save numpy.array(values, numpy.float32)";
+   case 'c':
+      return ": these are complex; save real and imaginary parts, array.view(numpy.float32) of "
+             "'<c8'";
+   case 'U':
+   case 'S':
+      return ": these are texts; kernels take numbers: save array.astype(numpy.float32)";
+   case 'M':
+   case 'm':
+      return ": these are times; save array.astype(numpy.int64)";
+   default:
+      return "; save array.astype(numpy.float32), or another of fp16, fp32, fp64, i8 to i64, u8 to "
+             "u64 and bool";
+   }
+}
+
 static bool
 read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_at,
             const char **why)
 {
    unsigned char fixed[12];
-   if (fread(fixed, 1, 10, f) != 10 || memcmp(fixed, "\x93NUMPY", 6) != 0)
-      return tl_not_taken(why, "it is not a .npy file (the first bytes are not \\x93NUMPY)");
+   size_t got = fread(fixed, 1, 10, f);
+   if (got < 6 || memcmp(fixed, "\x93NUMPY", 6) != 0)
+      return tl_not_taken(why, not_npy(fixed, got));
+   if (got < 10)
+      return tl_not_taken(why, "it ends inside the header");
    unsigned version = fixed[6];
    size_t len = fixed[8] | (size_t)fixed[9] << 8, at = 10;
    if (version == 2 || version == 3) {
@@ -192,21 +243,27 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
    *data_at = at + len;
    Header h = {.p = text, .end = text + len, .array = out};
    TlDtype file_dtype;
-   if (!parse_header(&h))
+   bool is_read = parse_header(&h);
+   if (h.is_record)
+      return tl_not_taken(why, "its elements are records of several fields; save one field, "
+                               "numpy.save(file, array['name'])");
+   if (!is_read)
       return tl_not_taken(why,
-                          "its header is not the dictionary of descr, fortran_order and shape");
+                          "its header is not the dictionary of descr, fortran_order and shape; "
+                          "write it again with numpy.save(file, array)");
    if (!dtype_of(h.descr, &file_dtype))
-      return tl_not_taken(
-         why, tl_arena_printf(arena, "its element type '%s' is not supported", h.descr));
+      return tl_not_taken(why, tl_arena_printf(arena, "its element type '%s' is not supported%s",
+                                               h.descr, other_elements(h.descr)));
    if (h.fortran && out->rank > 1)
       return tl_not_taken(why,
-                          "it is stored in Fortran order; save it with numpy.ascontiguousarray");
+                          "it is stored in Fortran order; save numpy.ascontiguousarray(array)");
    out->dtype = want == TL_DTYPE_COUNT ? file_dtype : want;
    if (!may_read_as(file_dtype, out->dtype)) {
       out->fault = TL_ARRAY_OTHER_DTYPE;
-      return tl_not_taken(why, tl_arena_printf(arena, "it holds %s, but %s is expected",
-                                               tl_dtype_info[file_dtype].text,
-                                               tl_dtype_info[want].text));
+      return tl_not_taken(
+         why, tl_arena_printf(arena,
+                              "it holds %s, but %s is expected: save array.astype(..) of that type",
+                              tl_dtype_info[file_dtype].text, tl_dtype_info[want].text));
    }
    return true;
 }
@@ -225,7 +282,9 @@ read_data(TlArena *arena, FILE *f, uint64_t data_at, TlArray *out, const char **
    if (have != need)
       return tl_not_taken(
          why, tl_arena_printf(
-                 arena, "it is %s: %llu bytes of data from byte %llu on, its shape needs %llu",
+                 arena,
+                 "it is %s: %llu bytes of data from byte %llu on, its shape needs %llu; write it "
+                 "again with numpy.save(file, array)",
                  have < need ? "truncated" : "too long", (unsigned long long)have,
                  (unsigned long long)data_at, (unsigned long long)need));
    fseeko(f, (off_t)data_at, SEEK_SET);
@@ -247,10 +306,16 @@ tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const 
    *out = (TlArray){.fault = TL_ARRAY_UNREADABLE};
    struct stat st;
    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a pipe may block */
-      return tl_not_taken(why, "it is not a regular file");
+      return tl_not_taken(why, S_ISDIR(st.st_mode) ? "it is a folder; name a .npy file"
+                                                   : "it is not a regular file");
    FILE *f = fopen(path, "rb");
-   if (!f)
-      return tl_not_taken(why, tl_arena_strdup(arena, strerror(errno)));
+   if (!f) {
+      static const char *const arrays[] = {".npy", NULL};
+      int failed = errno;
+      return tl_not_taken(
+         why, tl_arena_printf(arena, "%s%s", strerror(failed),
+                              failed == ENOENT ? tl_not_there(arena, path, arrays) : ""));
+   }
    uint64_t data_at;
    bool ok =
       read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);

@@ -81,31 +81,24 @@ nearest_command(const char *word)
 #define TL_OTHER_COMMAND(word, command) {word, CMD_##command},
 #include "command/other_options.def"
    };
-   unsigned best = 3;
-   const char *found = NULL;
+   TlNearest near = {.name = word};
    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
       if (strcmp(word, others[i].word) == 0)
          for (unsigned c = 0; c < NUM_COMMANDS; c++)
             if (commands[c].bit == others[i].command)
                return commands[c].name;
-   for (unsigned c = 0; c < NUM_COMMANDS; c++) {
-      unsigned d = tl_edit_distance(word, commands[c].name, best);
-      if (d < best) {
-         best = d;
-         found = commands[c].name;
-      }
-   }
-   if (best > 0 && tl_edit_distance(word, "help", best) < best)
-      found = "help";
+   for (unsigned c = 0; c < NUM_COMMANDS; c++)
+      tl_nearest_try(&near, commands[c].name);
+   tl_nearest_try(&near, "help");
    size_t hyphen = strcspn(word, "-"); /* compile-ptx: what its first word means */
    if (hyphen && word[hyphen] && hyphen < 32 && !strpbrk(word, "./")) {
       char first[32];
       memcpy(first, word, hyphen);
       first[hyphen] = '\0';
-      const char *near = nearest_command(first);
-      return find_command(first) >= 0 ? commands[find_command(first)].name : near;
+      const char *meant = nearest_command(first);
+      return find_command(first) >= 0 ? commands[find_command(first)].name : meant;
    }
-   return strpbrk(word, "./-") ? NULL : found;
+   return strpbrk(word, "./-") ? NULL : near.best;
 }
 
 static void
@@ -136,33 +129,44 @@ other_option(const char *name)
    return NULL;
 }
 
+/* Is it a name that a kernel's parameter may have, and no option is near: --n 256, -x=3? */
+static bool
+may_be_argument(const TlCommandLine *cl, const char *name)
+{
+   return (tl_option_rows[TL_OPT_ARG].commands & cl->command) && *name && !strchr(name, '-');
+}
+
 /* The only option whose name begins with the word or has it behind a hyphen (--sig, --stages), else
- * one spelt nearly so: two letters of six, one of less. */
+ * one spelt nearly so. */
 static const char *
-nearest_option(TlArena *arena, const char *name)
+nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name)
 {
    const TlOtherOption *other = other_option(name);
+   if (other && !(tl_option_rows[other->id].commands & cl->command))
+      other = NULL;
    if (other && other->use[0] == '-' && !strchr(other->use, ' '))
       return tl_arena_printf(arena, "did you mean '%s'?", other->use);
    if (other)
       return tl_arena_printf(arena, "write %s", other->use);
    size_t len = strlen(name);
-   unsigned best = (unsigned)len / 6 + 2, parts = 0;
-   const char *found = NULL, *whole = NULL;
+   unsigned parts = 0;
+   TlNearest near = {.name = name};
+   const char *whole = NULL;
    for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
       const char *option = tl_option_rows[i].name, *part = strstr(option, name);
-      unsigned d = tl_edit_distance(name, option, best);
-      if (d < best) {
-         best = d;
-         found = option;
-      }
+      if (len > 2)
+         tl_nearest_try(&near, option);
       if (len > 2 && part && (part == option || part[-1] == '-')) {
          parts++;
          whole = option;
       }
    }
-   found = parts == 1 ? whole : found;
-   return found ? tl_arena_printf(arena, "did you mean '--%s'?", found) : "see tilec --help";
+   const char *found = parts == 1 ? whole : near.best;
+   if (found)
+      return tl_arena_printf(arena, "did you mean '--%s'?", found);
+   if (may_be_argument(cl, name))
+      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s=VALUE", name);
+   return tl_arena_printf(arena, "see tilec help %s", cl->command_name);
 }
 
 static int
@@ -183,7 +187,7 @@ who_takes(TlArena *arena, unsigned takers)
    for (unsigned c = 0; c < NUM_COMMANDS; c++)
       if (commands[c].bit & takers)
          tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", commands[c].name);
-   tl_sb_printf(&sb, " do");
+   tl_sb_printf(&sb, takers & (takers - 1) ? " do" : " does");
    return tl_sb_cstr(&sb);
 }
 
@@ -225,10 +229,9 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
    }
    if (id < 0) {
       const char *name = a + (a[1] == '-' ? 2 : 1), *eq = strchr(name, '=');
-      const char *hint =
-         nearest_option(arena, eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name);
-      bool is_argument = eq && (tl_option_rows[TL_OPT_ARG].commands & cl->command) &&
-                         (eq - name == 1 || strcmp(hint, "see tilec --help") == 0);
+      const char *bare = eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name;
+      const char *hint = nearest_option(arena, cl, bare);
+      bool is_argument = eq && strstr(hint, " --arg ");
       fail(arena, cl, "unknown option", a,
            is_argument
               ? tl_arena_printf(arena, "an argument of the kernel is given by --arg %s", name)
@@ -237,7 +240,8 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
    }
    const char *argument = tl_option_rows[id].argument;
    if (!*argument && value)
-      fail(arena, cl, "no value is taken by option", a, NULL);
+      fail(arena, cl, "no value is taken by option", a,
+           tl_arena_printf(arena, "write --%s alone", tl_option_rows[id].name));
    if (*argument && *argument != '[' && !value) {
       if (*i + 1 >= argc) {
          fail(arena, cl, "a value must follow option", a,
@@ -252,7 +256,33 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
          return;
       }
    }
+   if (value && !*value && tl_word_is_listed("DIR FILE PATH OUT FILE.json KERNEL", argument)) {
+      fail(arena, cl, "a name must follow option", a,
+           tl_arena_printf(arena, "write --%s=%s", tl_option_rows[id].name, argument));
+      return;
+   }
    add_use(arena, cl, id, value);
+}
+
+/* What `tilec help WORD` was to show where WORD is no command: an option, a name of the
+ * language. */
+static const char *
+help_instead(TlArena *arena, const char *word)
+{
+   const char *name = word + strspn(word, "-"), *near = nearest_command(word);
+   int option = find_long(name, strlen(name));
+   for (int k = 0; k < TL_OPT_COUNT && option < 0 && name[0] && !name[1]; k++)
+      option = tl_option_rows[k].letter == name[0] ? k : -1;
+   if (near)
+      return tl_arena_printf(arena, "did you mean '%s'?", near);
+   for (unsigned c = 0; option >= 0 && c < NUM_COMMANDS; c++)
+      if (commands[c].bit & tl_option_rows[option].commands)
+         return tl_arena_printf(arena, "--%s is an option: tilec help %s",
+                                tl_option_rows[option].name, commands[c].name);
+   return tl_arena_printf(arena,
+                          "'tilec help' lists the commands, 'tilec doc %s' is about a name of "
+                          "the language",
+                          name);
 }
 
 void
@@ -271,10 +301,11 @@ tl_command_line_parse(TlArena *arena, int argc, char **argv, TlCommandLine *out)
    }
    if (is_help) {
       add_use(arena, out, TL_OPT_HELP, NULL);
-      const char *near = nearest_command(word);
-      if (c < 0 && argc > 2)
-         fail(arena, out, "unknown command", word,
-              near ? tl_arena_printf(arena, "did you mean '%s'?", near) : "see tilec --help");
+      if (c < 0 && argc > 2 && strcmp(word, "help") != 0)
+         fail(arena, out, "unknown command", word, help_instead(arena, word));
+      else if (argc > 3)
+         fail(arena, out, "'help' takes one command; found", argv[3],
+              tl_arena_printf(arena, "write tilec help %s", argv[3]));
       return;
    }
    out->nearest = c < 0 ? nearest_command(word) : NULL;

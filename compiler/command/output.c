@@ -70,6 +70,34 @@ prepare(TlCommand *c, const TlOutput *o, Pending *p)
    return ok;
 }
 
+/* Is it one of the files that the command reads?  What is made must not take its place. */
+static bool
+is_operand(const TlCommand *c, const char *path)
+{
+   struct stat out, in;
+   for (size_t i = 0; i < c->cl.operands.len; i++)
+      if (stat(path, &out) == 0 && stat(c->cl.operands.data[i], &in) == 0 && S_ISREG(out.st_mode) &&
+          out.st_dev == in.st_dev && out.st_ino == in.st_ino)
+         return true;
+   return false;
+}
+
+static void
+cannot_write(TlCommand *c, const char *path, int why)
+{
+   const char *slash = strrchr(path, '/');
+   const char *folder = slash ? tl_arena_strndup(c->arena, path, (size_t)(slash - path)) : "";
+   const char *text = strerror(why);
+   if (!*path)
+      text = "its name is empty: write the name of a file";
+   else if (why == ENOENT && *folder && access(folder, F_OK) != 0)
+      text = tl_arena_printf(c->arena, "%s: there is no folder '%s'; make it first", strerror(why),
+                             folder);
+   else if (why == EISDIR)
+      text = tl_arena_printf(c->arena, "it is a folder; name a file in it, as in %s/NAME", path);
+   tl_cmd_error("cannot write '%s': %s", path, text);
+}
+
 static bool
 write_stdout(const TlOutput *o)
 {
@@ -84,6 +112,10 @@ tl_cmd_write_all(TlCommand *c, const TlOutput *files, size_t n)
    assert(files || n == 0);
    Pending *pending = tl_new_array(c->arena, Pending, n + 1);
    size_t failed = n;
+   for (size_t i = 0; i < n; i++)
+      if (!is_stdout(files[i].path) && is_operand(c, files[i].path))
+         return tl_cmd_refuse("'%s' is the source: it is not written over; name another file",
+                              files[i].path);
    for (size_t i = 0; i < n && failed == n; i++)
       if (is_stdout(files[i].path) ? !write_stdout(&files[i]) : !prepare(c, &files[i], &pending[i]))
          failed = i;
@@ -95,9 +127,8 @@ tl_cmd_write_all(TlCommand *c, const TlOutput *files, size_t n)
             pending[i].temporary = NULL;
       }
    if (failed < n)
-      tl_cmd_error("cannot write '%s': %s",
-                   is_stdout(files[failed].path) ? "standard output" : files[failed].path,
-                   strerror(errno));
+      cannot_write(c, is_stdout(files[failed].path) ? "standard output" : files[failed].path,
+                   errno);
    for (size_t i = 0; i < n; i++)
       if (pending[i].temporary)
          unlink(pending[i].temporary);

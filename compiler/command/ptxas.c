@@ -46,8 +46,11 @@ tl_tool_asked(TlCommand *c, TlOptionId option, const char **path, bool *is_asked
    *is_asked = asked;
    *path = is_none ? NULL : asked;
    if (*path && !can_run(*path))
-      return tl_cmd_refuse("--%s: '%s' is not a program that can be run",
-                           tl_option_rows[option].name, asked);
+      return tl_cmd_refuse(
+         "--%s: '%s' is not a program that can be run (%s); name one, or none, or "
+         "leave it out",
+         tl_option_rows[option].name, asked,
+         access(asked, F_OK) == 0 ? "no file with leave to be run" : "there is no such file");
    return true;
 }
 
@@ -188,8 +191,13 @@ take_words(TlCompilation *comp, const TlPtxasResult *made, TlUsage *usage)
    *usage = r.usage;
    if (r.errors.len)
       tl_report(&comp->diags, E0510, range, tl_sb_cstr(&r.errors));
-   else if (!made->cubin && !made->error && !made->is_late)
-      tl_report(&comp->diags, E0510, range, made->was_killed ? "it was killed" : "it failed");
+   else if (!made->cubin && !made->error && !made->is_late) {
+      tl_report(&comp->diags, E0510, range,
+                made->was_killed ? "it was killed" : "it failed and said nothing");
+      tl_help(&comp->diags,
+              "is it an assembler?  --ptxas=PATH names another, -o NAME.ptx writes the "
+              "PTX to try it on");
+   }
    if (r.warnings.len)
       tl_report(&comp->diags, W0510, range, tl_sb_cstr(&r.warnings));
    if (r.remarks.len && tl_wants_remarks(&comp->diags, "ptxas"))

@@ -33,7 +33,11 @@ check_prints(TlRunResults *r)
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&r->c->cl, TL_OPT_PRINT, &at));) {
       if (strchr(text, '='))
-         return tl_cmd_misuse("--print takes the name of an array argument; found '%s'", text);
+         return tl_cmd_misuse(
+            "--print takes the name of an array argument alone; found '%s': write "
+            "--print %.*s%s",
+            text, (int)strcspn(text, "="), text,
+            strstr(text, ".npy") ? "; files are written by --save" : "");
       if (strchr(text, ','))
          return tl_cmd_misuse("--print takes one name: give it once for each array; found '%s'",
                               text);
@@ -48,11 +52,17 @@ check_saves(TlRunResults *r)
 {
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&r->c->cl, TL_OPT_SAVE, &at));) {
-      const char *dot = strrchr(text, '.');
-      if (dot && !strchr(dot, '/') && strcmp(dot, ".npy") != 0)
-         return tl_cmd_misuse("--save writes .npy files; found '%s'", text);
-      if (!strchr(text, '='))
-         return tl_cmd_misuse("--save takes NAME=FILE.npy of an array argument; found '%s'", text);
+      const char *eq = strchr(text, '='), *dot = strrchr(text, '.');
+      bool is_other = dot && !strchr(dot, '/') && strcmp(dot, ".npy") != 0;
+      bool is_array = eq && (eq[1] == '@' || strchr(eq, '['));
+      if (!eq || !eq[1] || is_array)
+         return tl_cmd_misuse("--save takes NAME=FILE.npy of an array argument, as in --save "
+                              "%.*s=%.*s.npy; found '%s'",
+                              (int)strcspn(text, "=.:,@ "), text, (int)strcspn(text, "=.:,@ "),
+                              text, text);
+      if (is_other)
+         return tl_cmd_misuse("--save writes .npy files, as in --save %.*s=%.*s.npy; found '%s'",
+                              (int)(eq - text), text, (int)(eq - text), text, text);
       if (!named_array(r, "save", text))
          return EXIT_PROGRAM;
    }
@@ -93,7 +103,14 @@ read_expected(TlRunResults *r, const char *text, TlExpected *e)
    const char *why;
    char *eq = strchr(text, '=');
    if (!eq || !eq[1])
-      return tl_cmd_misuse("--expect takes NAME=FILE.npy[:TOLERANCE]; found '%s'", text);
+      return tl_cmd_misuse(
+         "--expect takes NAME=FILE.npy[:TOLERANCE], as in --expect y=want.npy:1e-3; "
+         "found '%s'",
+         text);
+   if (eq[1] == '@' || strchr(eq, '['))
+      return tl_cmd_misuse("--expect compares with a .npy file, named without '@', as in --expect "
+                           "y=want.npy; found '%s'",
+                           text);
    e->arg = named_array(r, "expect", text);
    if (!e->arg)
       return EXIT_PROGRAM;

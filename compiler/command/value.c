@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 typedef struct Rng {
    uint64_t state;
@@ -151,7 +153,17 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
          why, tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text));
    if (!tl_array_alloc(a)) {
       a->fault = TL_ARRAY_NO_MEMORY;
-      return tl_not_taken(why, "there is not enough memory for an array of that shape");
+      uint64_t elems = 1;
+      bool is_huge = false;
+      for (unsigned i = 0; i < a->rank; i++)
+         is_huge |= __builtin_mul_overflow(elems, a->shape[i], &elems);
+      return tl_not_taken(
+         why,
+         tl_arena_printf(arena,
+                         "there is not enough memory for an array of that shape, %s%llu "
+                         "elements of %u bytes: make it smaller",
+                         is_huge ? "more than " : "", is_huge ? ~0ULL : (unsigned long long)elems,
+                         tl_dtype_info[a->dtype].bytes));
    }
    out->kind = TL_CLI_ARRAY;
    if (strcmp(how, "empty") == 0) /* poison: a kernel that leaves elements unwritten is seen */
@@ -167,6 +179,18 @@ from_file(TlArena *arena, const char *text, TlCliValue *out, const char **why)
    const char *colon = strrchr(text, ':');
    TlDtype want = TL_DTYPE_COUNT;
    const char *path = text;
+   if (!*text)
+      return tl_not_taken(why, "the name of a file follows '@', as in @x.npy or @x.npy:bf16");
+   const char *npy = strstr(text, ".npy:"), *type = npy ? npy + 5 : NULL;
+   if (type && access(text, F_OK) != 0 && !tl_dtype_from_text(type, strlen(type), &want)) {
+      const char *near = nearest_type(type);
+      return tl_not_taken(
+         why, tl_arena_printf(arena,
+                              "'%s' behind the file's name is no type of elements%s%s%s; "
+                              "the shape is the file's own",
+                              type, near ? "; did you mean " : "", near ? near : "",
+                              near ? "?" : ", such as bf16"));
+   }
    if (colon && tl_dtype_from_text(colon + 1, strlen(colon + 1), &want))
       path = tl_arena_strndup(arena, text, (size_t)(colon - text));
    const char *reason;
@@ -198,6 +222,37 @@ number(const char *text, TlCliValue *out)
       return true;
    }
    return false;
+}
+
+/* How a value is written that was written as in another place: a file without @, C's or JSON's
+ * constants, a product, a number with underscores; NULL: it is like none. */
+static const char *
+meant_value(TlArena *arena, const char *text)
+{
+   static const char *const constants[][2] = {{"none", "None"},    {"null", "None"},
+                                              {"nullptr", "None"}, {"nil", "None"},
+                                              {"true", "True"},    {"false", "False"}};
+   for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++)
+      if (strcasecmp(text, constants[i][0]) == 0)
+         return constants[i][1];
+   size_t path = strcspn(text, ":");
+   bool is_file = path > 4 && memcmp(text + path - 4, ".npy", 4) == 0;
+   if (is_file)
+      return tl_arena_printf(arena, "@%s for the array in that file", text);
+   if (strchr(text, '.') && access(text, R_OK) == 0)
+      return "@FILE.npy: an array comes from a file that numpy.save wrote";
+   char *digits = tl_arena_strdup(arena, text);
+   size_t n = 0;
+   for (const char *p = text; *p; p++)
+      if (*p != '_')
+         digits[n++] = *p;
+   digits[n] = '\0';
+   bool is_number = n && digits[strspn(digits, "0123456789")] == '\0';
+   if (is_number)
+      return tl_arena_printf(arena, "%s", digits);
+   if (isdigit((unsigned char)*text) && text[strspn(text, "0123456789*+-/%() ")] == '\0')
+      return "the number that it comes to: what is given here is not computed";
+   return NULL;
 }
 
 bool
@@ -254,6 +309,10 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
                              tl_arena_printf(arena, "'%s' is not a value; write %s:%.*s%s", text,
                                              makers[i], (int)(colon - text), text, rest));
    }
+   const char *meant = meant_value(arena, text);
+   if (meant)
+      return tl_not_taken(why,
+                          tl_arena_printf(arena, "'%s' is not a value; write %s", text, meant));
    return tl_not_taken(
       why, tl_arena_printf(
               arena,

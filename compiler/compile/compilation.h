@@ -97,6 +97,9 @@ TlSpecialization tl_specialization_for(TlCompilation *comp, const TilecCompileOp
 bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len,
                   const char **why);
 
+/* foreign.c: is the source no program but another language's, an array, a binary?  Reported. */
+bool tl_is_foreign(TlCompilation *comp, const char *name, const char *text, size_t len);
+
 /* metadata.c: fills comp->info and comp->json from comp->func. */
 bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 

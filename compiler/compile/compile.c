@@ -204,6 +204,8 @@ read_source(Run *r)
    if (len > TL_MAX_SOURCE_BYTES)
       return fail(comp, TILEC_LIMIT, "%s: the source is larger than 16 MiB", name);
    comp->file = tl_sources_add(comp->sources, name, text, len);
+   if (!o->source && tl_is_foreign(comp, name, text, len))
+      return TILEC_BAD_SOURCE;
    return TILEC_OK;
 }
 

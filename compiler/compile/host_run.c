@@ -79,6 +79,7 @@ static const char *
 unfit_text(char *text, size_t size, const TilecArg *a, TlDtype to)
 {
    const char *type = tl_dtype_info[to].text;
+   bool has_wider = !tl_dtype_is_float(to) && tl_dtype_info[to].bits < 64;
    if (a->dtype == TILEC_FP32 || a->dtype == TILEC_FP64)
       snprintf(text, size, "%.17g does not fit %s", a->as.f, type);
    else if (a->dtype == TILEC_U64)
@@ -86,7 +87,8 @@ unfit_text(char *text, size_t size, const TilecArg *a, TlDtype to)
    else if (is_pattern(a->dtype))
       snprintf(text, size, "a bit pattern of another type is not taken for %s", type);
    else
-      snprintf(text, size, "%lld does not fit %s", (long long)a->as.i, type);
+      snprintf(text, size, "%lld does not fit %s%s", (long long)a->as.i, type,
+               has_wider ? ", which the kernel declares: declare i64, or leave the type open" : "");
    return text;
 }
 

@@ -184,9 +184,16 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
    int64_t precision;
    if (!copy_options(o, sizeof *o, options, options->struct_size))
       why = "struct_size of the options is not their size";
-   else if (o->stop_after >= TILEC_STAGE_COUNT || o->opt > TILEC_OPT_3 ||
-            o->fp_mode > TILEC_FP_STRICT || o->tma > TILEC_TMA_OFF)
-      why = "stop_after, opt, fp_mode or tma has an unknown value";
+   else if (o->source && !o->source_bytes)
+      why = "source_bytes is 0 and source is given: TILEC_STRLEN takes the text up to its NUL";
+   else if (o->stop_after >= TILEC_STAGE_COUNT)
+      why = "stop_after is none of TILEC_STAGE_TOKENS to TILEC_STAGE_PTX";
+   else if (o->opt > TILEC_OPT_3)
+      why = "opt is none of TILEC_OPT_0 to TILEC_OPT_3";
+   else if (o->fp_mode > TILEC_FP_STRICT)
+      why = "fp_mode is neither TILEC_FP_TRITON nor TILEC_FP_STRICT";
+   else if (o->tma > TILEC_TMA_OFF)
+      why = "tma is none of TILEC_TMA_DEFAULT, TILEC_TMA_ON and TILEC_TMA_OFF";
    else if (o->fp32_dot && !tl_dot_precision(o->fp32_dot, &precision))
       why = "fp32_dot is none of " TL_DOT_PRECISIONS;
    else if (!are_whole(o->defines, o->num_defines) || !are_whole(o->values, o->num_values))

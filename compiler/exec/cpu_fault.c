@@ -2,6 +2,7 @@
 #include "exec/cpu.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* "program (3, 0, 0), element (17, 4)" */
 static const char *
@@ -60,9 +61,13 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
    else
       tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {
+      bool is_division = strcmp(f->origin_op, "div") == 0 || strcmp(f->origin_op, "rem") == 0;
       tl_note(diags, N0608, f->origin, f->origin_op);
-      tl_help(diags,
-              "elements that are masked off have no value: give 'other', or select them away");
+      tl_help(diags, "%s",
+              is_division ? "an integer divided by zero has no value: test the divisor, or select "
+                            "such elements away"
+                          : "elements that are masked off have no value: give 'other', or select "
+                            "them away");
    }
 }
 
@@ -125,6 +130,8 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_ASSERT:
       tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);
+      if (f->text && strstr(f->text, " overflow in "))
+         tl_help(diags, "compute it in a wider type: x.to(tl.int64)");
       break;
    case TL_FAULT_ASSUME:
       if (f->value) /* a hint: promised for speed only */

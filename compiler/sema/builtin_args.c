@@ -211,19 +211,20 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
       return NULL;
    tl_report(s->diags, E0317, tl_call_arg_range(call, i), call->row->name, tl_sv_text(s, p));
    tl_blame_sv(s, p, TL_WANT_POINTER);
+   const char *why = p->kind == TL_SV_VALUE   ? tl_help_parameter(s, p->value)
+                     : p->kind == TL_SV_TUPLE ? tl_help_list(s, p->tuple)
+                                              : NULL;
    if (p->kind == TL_SV_NONE)
       tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
                         "'if pointer is not None'");
    else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&
             tl_value_is_ptr(call->args[i + 1].value))
       tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));
-   else if (p->kind == TL_SV_VALUE && tl_help_parameter(s, p->value))
-      tl_help(s->diags, "%s", tl_help_parameter(s, p->value));
+   else if (why)
+      tl_help(s->diags, "%s", why);
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");
-   else if (p->kind == TL_SV_TUPLE && tl_help_list(s, p->tuple))
-      tl_help(s->diags, "%s", tl_help_list(s, p->tuple));
    else if (p->kind == TL_SV_TUPLE && p->tuple->len == 1)
       tl_help(s->diags, "a comma makes a tuple, (x + offsets,): without it the parentheses hold "
                         "the pointer itself");

@@ -19,11 +19,30 @@ typedef struct Grid {
 
 static void put(Grid *g, const TlNode *n, bool nested);
 
+/* "a grid is written 128, cdiv(n, BLOCK) or (cdiv(n, BLOCK), 2), over x, n, BLOCK" */
+static void
+help_form(Grid *g)
+{
+   TlSb names;
+   tl_sb_init(&names, g->s->arena);
+   for (size_t i = 0; i < g->kernel->params.len; i++) {
+      const char *p = tl_ast_Param(g->kernel->params.data[i])->name;
+      if (p)
+         tl_sb_printf(&names, "%s%s", names.len ? ", " : "", p);
+   }
+   tl_help(g->s->diags,
+           "a grid is whole numbers, such as 128,2 or cdiv(n, 128), over the parameters %s; "
+           "--grid=X,Y,Z gives another",
+           tl_sb_cstr(&names));
+}
+
 static void
 refuse(Grid *g, const TlNode *n, const char *what)
 {
-   if (!g->failed)
+   if (!g->failed) {
       tl_report(g->s->diags, E0277, n->range, what);
+      help_form(g);
+   }
    g->failed = true;
 }
 

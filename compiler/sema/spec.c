@@ -710,6 +710,39 @@ is_type_entry(const char *text)
 static const char separators[] = "entries are separated by ','; a value stands alone in the "
                                  "parameter's place, 128, or is given by its name, -D BLOCK=128";
 
+/* "x, y, n" */
+static const char *
+param_names(TlSema *s, const Spec *p)
+{
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned i = 0; i < p->num; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);
+   return tl_sb_cstr(&names);
+}
+
+/* An entry with a name before it: x: *fp32, 'x': '*fp32', x=*fp32.  Reported; false: it has
+ * none. */
+static bool
+has_name(TlSema *s, const Spec *p, const Entry *e)
+{
+   size_t n = strcspn(e->text, ":=");
+   bool is_fact =
+      !e->text[n] || isdigit((unsigned char)e->text[n + 1 + strspn(e->text + n + 1, " ")]);
+   size_t begin = strspn(e->text, " {'\""), len = strcspn(e->text + begin, " '\":=");
+   bool is_param = false;
+   for (unsigned i = 0; i < p->num; i++)
+      is_param |= tl_is_word(param(p, i)->name, e->text + begin, len);
+   if (is_fact || !is_param || strchr(e->text, '[') || e->text[0] == '*')
+      return false;
+   tl_report(s->diags, E0268, e->range, e->text);
+   tl_help(s->diags,
+           "entries have no names: they stand in the order of the parameters %s, as in -s "
+           "\"*fp32, i32\"",
+           param_names(s, p));
+   return true;
+}
+
 /* "type", "type:16", "type:1". */
 static bool
 read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
@@ -754,6 +787,8 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
    bool is_word = is_constexpr(p, i) && strcmp(e->text, "constexpr") == 0; /* Triton writes it */
    if (!*e->text || is_word) /* left to annotation, define or default */
       return true;
+   if (has_name(s, p, e))
+      return false;
    bool is_type = tl_is_descriptor_text(e->text);
    if (is_type ? !tl_read_descriptor(s, e->text, e->range, a)
                : !read_typed_entry(s, e, a, &is_type))
@@ -809,21 +844,11 @@ define_index(const Spec *p, const char *name)
    return -1;
 }
 
-/* "x, y, n" */
-static const char *
-param_names(TlSema *s, const Spec *p)
-{
-   TlSb names;
-   tl_sb_init(&names, s->arena);
-   for (unsigned i = 0; i < p->num; i++)
-      tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);
-   return tl_sb_cstr(&names);
-}
-
 static void
 help_signature(TlSema *s, const Spec *p)
 {
-   if (strchr(p->given->signature, ';')) {
+   bool has_comma = strchr(p->given->signature, ',');
+   if (strchr(p->given->signature, ';') || (!has_comma && strchr(p->given->signature, ' '))) {
       tl_help(s->diags, "%s", separators);
       return;
    }
@@ -870,6 +895,20 @@ read_signature(TlSema *s, Spec *p)
 }
 
 /* ---- annotations and defaults ---- */
+/* By the signature where there is one, else by -D or the program. */
+static void
+report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const char *given)
+{
+   const TlAstParam *q = param(p, i);
+   bool by_signature = p->sig_file && i < p->entries.len && define_index(p, q->name) < 0;
+   TlRange r = by_signature ? p->entries.data[i].range : q->annotation->range;
+   tl_report(s->diags, E0270, r, q->name, tl_type_cstr(s->arena, declared), given);
+   if (by_signature)
+      tl_note(s->diags, N0200, q->annotation->range, "the type is declared here");
+   else
+      tl_help(s->diags, "leave the value of '%s' out, or take the declaration out", q->name);
+}
+
 static bool
 check_annotation(TlSema *s, Spec *p, unsigned i)
 {
@@ -888,6 +927,11 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
    if (arg->type && arg->type->kind == TL_TYPE_PTR && is_const_annotation(s, a))
       arg->type = tl_type_ptr(s->types, arg->type->elem, true);
    bool is_number = arg->is_constant && !arg->type && arg->constant.kind != TL_SV_NONE;
+   if (is_number && own.type && own.type->kind == TL_TYPE_PTR &&
+       arg->constant.kind != TL_SV_OPAQUE) {
+      report_declared(s, p, i, own.type, tl_sv_describe(s, &arg->constant));
+      return false;
+   }
    if (is_number && own.type && own.type->kind == TL_TYPE_SCALAR)
       arg->type = own.type; /* of the folded value in the record */
    /* given by the signature: must fit what a .tile file says; own facts hold too */
@@ -896,10 +940,7 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
                   (arg->type->kind == TL_TYPE_PTR && own.type->kind == TL_TYPE_PTR &&
                    arg->type->elem == own.type->elem);
       if (!same) {
-         TlRange r = p->sig_file ? p->entries.data[i < p->entries.len ? i : 0].range : a->range;
-         tl_report(s->diags, E0270, r, param(p, i)->name, tl_type_cstr(s->arena, own.type),
-                   tl_type_cstr(s->arena, arg->type));
-         tl_note(s->diags, N0200, a->range, "the type is declared here");
+         report_declared(s, p, i, own.type, tl_type_cstr(s->arena, arg->type));
          return false;
       }
       arg->type = own.type;
@@ -952,10 +993,13 @@ apply_defines(TlSema *s, Spec *p)
             set_constant(&p->args[i], tl_read_value(s, p->given->define_values.data[k],
                                                     param(p, i)->node.range));
       }
-      bool launch = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0;
-      if (!found && !launch) {
+      bool is_warps = strcmp(name, "num_warps") == 0, is_stages = strcmp(name, "num_stages") == 0;
+      if (!found) {
          tl_report(s->diags, E0271, tl_ast_name_range(s->sources, p->fn->node), p->fn->name, name);
-         if (near.best)
+         if (is_warps || is_stages)
+            tl_help(s->diags, "it is an option of its own: --num-%s=%s",
+                    is_warps ? "warps" : "stages", p->given->define_values.data[k]);
+         else if (near.best)
             tl_help(s->diags, "did you mean '%s'?", near.best);
          else
             tl_help(s->diags, "it has %s", param_names(s, p));

@@ -73,7 +73,7 @@ int_to_int(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
       limit = negative ? 0 : UINT64_MAX >> (64 - bits);
    }
    if (magnitude > limit)
-      return refuse(p, a, "the value does not fit", text);
+      return refuse(p, a, "the value does not fit: declare i64, or leave the type open", text);
    out->u = a->as.u;
    return true;
 }

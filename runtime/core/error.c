@@ -28,10 +28,17 @@ slot_of_thread(TilecRuntime *rt)
    return oldest;
 }
 
+/* Of a call that was given NULL in place of what knows its runtime. */
+static _Thread_local char nowhere[256];
+
 static void
 store(const TilecRuntime *const_rt, const char *text)
 {
    TilecRuntime *rt = (TilecRuntime *)(uintptr_t)const_rt;
+   if (!rt) {
+      snprintf(nowhere, sizeof nowhere, "%s", text);
+      return;
+   }
    if (tl_core_is_forked(rt))
       return; /* the lock may be held by a thread that is not here any more */
    pthread_mutex_lock(&rt->lock);
@@ -77,7 +84,7 @@ tl_rt_no_memory(TilecRuntime *rt, const char *what)
 TilecStatus
 tl_rt_null(const TilecRuntime *rt, const char *what)
 {
-   return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "%s is NULL", what) : TILEC_BAD_ARGUMENT;
+   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "%s is NULL", what);
 }
 
 /* What every call of a forked child has to say. */
@@ -98,8 +105,10 @@ tilec_runtime_error(const TilecRuntime *const_rt, char *buffer, size_t bytes)
    TilecRuntime *rt = (TilecRuntime *)(uintptr_t)const_rt;
    if (buffer && bytes)
       buffer[0] = 0;
+   if (!rt && buffer && bytes)
+      snprintf(buffer, bytes, "%s", nowhere);
    if (!rt)
-      return 0;
+      return strlen(nowhere);
    if (tl_core_is_forked(rt))
       return forked_error(rt, buffer, bytes);
    pthread_mutex_lock(&rt->lock);
@@ -263,7 +272,7 @@ TilecStatus
 tilec_runtime_abandon(TilecRuntime *rt)
 {
    if (!rt)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_runtime_abandon: rt");
    if (tl_core_is_forked(rt))
       return TILEC_FORKED;
    if (rt->executor != TILEC_ON_CUDA)

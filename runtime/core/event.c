@@ -48,7 +48,7 @@ tilec_stream_sync(TilecRuntime *rt, TilecStream stream)
 {
    bool pushed;
    if (!rt)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_stream_sync: rt");
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA)
       status = tl_rt_wait_stream(rt, stream, tl_rt_end_of_waits(rt), "synchronising a stream");
@@ -101,7 +101,7 @@ tilec_event_record(TilecEvent *e, TilecStream stream)
 {
    bool pushed;
    if (!e)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_event_record: event");
    if (!tl_handle_is_live(&e->handle))
       return tl_handle_refuse(e->rt, "tilec_event_record: the event");
    assert((e->cu != NULL) == (e->rt->executor == TILEC_ON_CUDA));
@@ -124,7 +124,8 @@ enter_recorded(TilecEvent *e, bool *pushed)
    if (!tl_handle_is_live(&e->handle))
       return tl_handle_refuse(e->rt, "the event");
    if (!e->recorded && !tl_core_is_forked(e->rt))
-      return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT, "the event was never recorded");
+      return tl_rt_fail(e->rt, TILEC_BAD_ARGUMENT,
+                        "the event was never recorded: tilec_event_record comes first");
    return tl_rt_enter(e->rt, pushed);
 }
 
@@ -133,7 +134,7 @@ tilec_stream_wait(TilecStream stream, TilecEvent *e)
 {
    bool pushed;
    if (!e)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_stream_wait: event");
    TilecStatus status = enter_recorded(e, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA)
       status = tl_rt_check(e->rt, e->rt->cu.stream_wait(stream, e->cu->cu, 0),
@@ -148,7 +149,7 @@ ask(TilecEvent *e, bool wait)
    static const char doing[] = "waiting for an event";
    bool pushed;
    if (!e)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, wait ? "tilec_event_sync: event" : "tilec_event_query: event");
    TilecStatus status = enter_recorded(e, &pushed);
    if (status == TILEC_OK && e->rt->executor == TILEC_ON_CUDA) {
       TlCuResult code = wait ? TL_CU_SUCCESS : e->rt->cu.event_query(e->cu->cu);

@@ -206,7 +206,9 @@ eval_grid(const Bound *b, TilecRuntime *rt, TlRule *const rules[3], const char *
       if (status != TILEC_OK)
          return status;
       if (grid[i] < 0)
-         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "kernel '%s': grid '%s' is %" PRId64,
+         return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                           "kernel '%s': grid '%s' comes to %" PRId64
+                           ": a grid is of 0 programs or more",
                            b->v->info->name, text[i], grid[i]);
    }
    return TILEC_OK;
@@ -452,7 +454,7 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    Bound b;
    bool pushed;
    if (!kernel)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_launch: kernel");
    TilecRuntime *rt = kernel->module->rt;
    if (!tl_handle_is_live(&kernel->module->handle))
       return tl_rt_check_kernel(kernel, "tilec_launch");
@@ -488,7 +490,7 @@ prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args, bool with_fa
    Bound b;
    bool pushed;
    if (!kernel)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_kernel_prepare: kernel");
    if (!tl_handle_is_live(&kernel->module->handle))
       return tl_rt_check_kernel(kernel, "tilec_kernel_prepare");
    b.no_maps = false;

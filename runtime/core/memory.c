@@ -21,7 +21,9 @@ allocate(TilecRuntime *rt, TilecBuffer *b)
             aligned_alloc(HOST_ALIGN, (b->bytes + HOST_ALIGN - 1) & ~(size_t)(HOST_ALIGN - 1));
       assert((uintptr_t)b->address % HOST_ALIGN == 0);
       if (!b->address)
-         return tl_rt_fail(rt, TILEC_NO_MEMORY, "no %" PRIu64 " bytes of host memory", b->bytes);
+         return tl_rt_fail(rt, TILEC_NO_MEMORY,
+                           "tilec_buffer_new: there are no %" PRIu64 " bytes of host memory",
+                           b->bytes);
       return TILEC_OK;
    }
    TlCuPtr ptr = 0;
@@ -147,8 +149,9 @@ check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *h
       return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the host address is NULL", what);
    if (offset > b->bytes || bytes > b->bytes - offset)
       return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT,
-                        "%s: bytes %" PRIu64 " + %" PRIu64 " of a buffer of %" PRIu64, what, offset,
-                        bytes, b->bytes);
+                        "%s: bytes %" PRIu64 " + %" PRIu64 " of a buffer of %" PRIu64
+                        ": offset and bytes are to end inside it",
+                        what, offset, bytes, b->bytes);
    return TILEC_OK;
 }
 
@@ -200,10 +203,10 @@ tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_
                     TilecStream stream)
 {
    if (!b)
-      return TILEC_BAD_ARGUMENT;
-   TilecStatus status = check_target(b, offset, bytes, "upload");
+      return tl_rt_null(NULL, "tilec_buffer_upload: buffer");
+   TilecStatus status = check_target(b, offset, bytes, "tilec_buffer_upload");
    if (status == TILEC_OK)
-      status = check_range(b, offset, bytes, source, true, "upload");
+      status = check_range(b, offset, bytes, source, true, "tilec_buffer_upload");
    if (status != TILEC_OK || !bytes)
       return status;
    return copy_host_memory(b, offset, source, NULL, bytes, stream);
@@ -214,8 +217,8 @@ tilec_buffer_download(TilecBuffer *b, uint64_t offset, void *target, uint64_t by
                       TilecStream stream)
 {
    if (!b)
-      return TILEC_BAD_ARGUMENT;
-   TilecStatus status = check_range(b, offset, bytes, target, true, "download");
+      return tl_rt_null(NULL, "tilec_buffer_download: buffer");
+   TilecStatus status = check_range(b, offset, bytes, target, true, "tilec_buffer_download");
    if (status != TILEC_OK || !bytes)
       return status;
    return copy_host_memory(b, offset, NULL, target, bytes, stream);
@@ -227,8 +230,8 @@ tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes
 {
    bool pushed;
    if (!b)
-      return TILEC_BAD_ARGUMENT;
-   TilecStatus status = check_target(b, offset, bytes, "fill");
+      return tl_rt_null(NULL, "tilec_buffer_fill: buffer");
+   TilecStatus status = check_target(b, offset, bytes, "tilec_buffer_fill");
    if (status != TILEC_OK || !bytes)
       return status;
    status = tl_rt_enter(b->rt, &pushed);
@@ -248,22 +251,23 @@ tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
 {
    bool pushed;
    if (!to || !from)
-      return to     ? tl_rt_null(to->rt, "copy: from")
-             : from ? tl_rt_null(from->rt, "copy: to")
+      return to     ? tl_rt_null(to->rt, "tilec_buffer_copy: from")
+             : from ? tl_rt_null(from->rt, "tilec_buffer_copy: to")
                     : TILEC_BAD_ARGUMENT;
    TilecRuntime *rt = to->rt;
    if (from->rt != rt)
-      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "copy: the buffers belong to two runtimes");
-   TilecStatus status = check_target(to, to_offset, bytes, "copy");
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                        "tilec_buffer_copy: the buffers belong to two runtimes");
+   TilecStatus status = check_target(to, to_offset, bytes, "tilec_buffer_copy");
    if (status == TILEC_OK)
-      status = check_range(from, from_offset, bytes, NULL, false, "copy");
+      status = check_range(from, from_offset, bytes, NULL, false, "tilec_buffer_copy");
    if (status != TILEC_OK || !bytes)
       return status;
    if (from == to && (from_offset < to_offset ? to_offset - from_offset < bytes
                                               : from_offset - to_offset < bytes))
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
-                        "copy: bytes %" PRIu64 " + %" PRIu64 " and %" PRIu64 " + %" PRIu64
-                        " of one buffer overlap: copy by way of another buffer",
+                        "tilec_buffer_copy: bytes %" PRIu64 " + %" PRIu64 " and %" PRIu64
+                        " + %" PRIu64 " of one buffer overlap: copy by way of another buffer",
                         from_offset, bytes, to_offset, bytes);
    status = tl_rt_enter(rt, &pushed);
    char *target = (char *)to->address + to_offset;

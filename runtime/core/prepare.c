@@ -51,7 +51,8 @@ join(TilecPending *p, bool wait)
 {
    bool pushed;
    if (!p)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL,
+                        wait ? "tilec_pending_wait: pending" : "tilec_pending_query: pending");
    TilecStatus status = tl_rt_enter(p->rt, &pushed);
    tl_rt_leave(p->rt, pushed);
    return status == TILEC_OK && p->flight ? p->rt->jit->join(p->flight, wait) : status;
@@ -84,7 +85,7 @@ tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args, size_t num_args,
                      size_t bytes)
 {
    if (!kernel)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_kernel_explain: kernel");
    TilecStatus status = tl_rt_check_kernel(kernel, "tilec_kernel_explain");
    if (status == TILEC_OK)
       status = tl_rt_check_open(kernel->module->rt);

@@ -274,11 +274,14 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    TilecRuntimeOptions o = {.struct_size = sizeof o};
    char detail[TL_RT_ERROR_BYTES] = "";
    if (!out)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_runtime_open: out");
    *out = NULL;
    if (options) {
       if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof o)
-         return TILEC_BAD_ARGUMENT;
+         return tl_rt_fail(NULL, TILEC_BAD_ARGUMENT,
+                           "tilec_runtime_open: options->struct_size is %zu; it is to be sizeof "
+                           "(TilecRuntimeOptions), %zu",
+                           options->struct_size, sizeof o);
       memcpy(&o, options, options->struct_size);
    }
    if ((unsigned)o.executor > TILEC_ON_SIM)
@@ -386,7 +389,7 @@ tilec_runtime_sync(TilecRuntime *rt)
 {
    bool pushed;
    if (!rt)
-      return TILEC_BAD_ARGUMENT;
+      return tl_rt_null(NULL, "tilec_runtime_sync: rt");
    uint64_t before = atomic_load(&rt->launches);
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK && rt->executor == TILEC_ON_CUDA) {

@@ -25,10 +25,30 @@ copy_list(TlJitSource *s, const char *const *list, size_t count, bool *ok)
 }
 
 static TilecStatus
+bad_define(TlJitSource *s, size_t i, const char *text)
+{
+   char why[160];
+   snprintf(why, sizeof why,
+            "TilecSource.defines[%zu] is written NAME=VALUE, as in \"BLOCK=128\"; found "
+            "%.60s",
+            i, text ? text : "NULL");
+   return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, why);
+}
+
+static TilecStatus
 copy_options(TlJitSource *s, const TilecSource *o)
 {
-   if ((o->num_defines && !o->defines) || (o->num_include_dirs && !o->include_dirs))
-      return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "defines or include_dirs is NULL");
+   if (o->source && !o->source_bytes)
+      return tl_core_fail(
+         s->jit->rt, TILEC_BAD_ARGUMENT,
+         "TilecSource.source_bytes is 0 and source is given: TILEC_STRLEN takes the "
+         "text up to its NUL");
+   if (o->num_defines && !o->defines)
+      return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT,
+                          "TilecSource.defines is NULL and num_defines is not 0");
+   if (o->num_include_dirs && !o->include_dirs)
+      return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT,
+                          "TilecSource.include_dirs is NULL and num_include_dirs is not 0");
    if (o->num_assume && !o->assume)
       return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "assume is NULL");
    s->options = *o;
@@ -42,7 +62,7 @@ copy_options(TlJitSource *s, const TilecSource *o)
    for (size_t i = 0; i < o->num_defines; i++) {
       const char *equals = o->defines[i] ? strchr(o->defines[i], '=') : NULL;
       if (!equals || equals == o->defines[i])
-         return tl_core_fail(s->jit->rt, TILEC_BAD_ARGUMENT, "a define is written NAME=VALUE");
+         return bad_define(s, i, o->defines[i]);
       s->defines[i].name =
          tl_texts_keep(&s->texts, o->defines[i], (size_t)(equals - o->defines[i]), &ok);
       s->defines[i].value = tl_texts_keep(&s->texts, equals + 1, TILEC_STRLEN, &ok);
@@ -277,8 +297,14 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
 static TilecStatus
 tensor_key(const TlJitSource *s, const TlJitParam *p, const TilecTensor *t, TlArgKey *key)
 {
-   if (!t || t->rank < 1 || t->rank > TILEC_TENSOR_RANK)
-      return misfit(s, p, "is given a tensor that has not 1 to 5 dimensions");
+   char why[160];
+   if (!t)
+      return misfit(s, p, "is given NULL for a TilecTensor");
+   if (t->rank < 1 || t->rank > TILEC_TENSOR_RANK) {
+      snprintf(why, sizeof why, "is given a TilecTensor of rank %u: it has 1 to %d dimensions",
+               (unsigned)t->rank, TILEC_TENSOR_RANK);
+      return misfit(s, p, why);
+   }
    TlArgKey pointer;
    TilecStatus status = pointer_key(s, &(TlJitParam){.decl = p->decl}, &t->base, false, &pointer);
    key->dtype = pointer.dtype;
@@ -287,8 +313,11 @@ tensor_key(const TlJitSource *s, const TlJitParam *p, const TilecTensor *t, TlAr
       key->facts = TL_FACT_DIV16;
    for (uint32_t d = 0; status == TILEC_OK && d < t->rank; d++) {
       uint32_t side = t->block[d];
-      if (!side || (side & (side - 1)) || side > 1u << 20)
-         return misfit(s, p, "is given a block whose sides are not powers of two");
+      if (!side || (side & (side - 1)) || side > 1u << 20) {
+         snprintf(why, sizeof why,
+                  "is given a block whose sides are not powers of two: block[%u] is %u", d, side);
+         return misfit(s, p, why);
+      }
       key->block |= (uint32_t)__builtin_ctz(side) << 5 * d;
    }
    return status;
@@ -298,8 +327,15 @@ static TilecStatus
 key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *key)
 {
    *key = (TlArgKey){.kind = (uint8_t)a->kind};
-   if ((unsigned)a->kind > TILEC_ARG_TENSOR || (unsigned)a->dtype >= TILEC_DTYPE_COUNT)
-      return misfit(s, p, "is given an argument of no known kind or type");
+   if ((unsigned)a->kind > TILEC_ARG_TENSOR || (unsigned)a->dtype >= TILEC_DTYPE_COUNT) {
+      bool is_kind = (unsigned)a->kind > TILEC_ARG_TENSOR;
+      char why[160];
+      snprintf(why, sizeof why,
+               "is given a TilecArg of %s %u, which there is none of: it is made by "
+               "tilec_int, tilec_fp32, tilec_ptr, tilec_view or TILEC_ARG",
+               is_kind ? "kind" : "dtype", is_kind ? (unsigned)a->kind : (unsigned)a->dtype);
+      return misfit(s, p, why);
+   }
    if (a->kind == TILEC_ARG_NONE)
       return TILEC_OK;
    if (a->kind == TILEC_ARG_BUFFER && !a->as.buffer)
@@ -613,7 +649,7 @@ tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
 {
    TilecJitOptions o = {0};
    if (!rt)
-      return TILEC_BAD_ARGUMENT;
+      return tl_core_fail(NULL, TILEC_BAD_ARGUMENT, "tilec_jit_attach: rt is NULL");
    if (options &&
        (options->struct_size > sizeof o || options->struct_size < sizeof options->struct_size))
       return tl_core_fail(rt, TILEC_BAD_ARGUMENT,

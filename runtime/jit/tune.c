@@ -647,7 +647,7 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
    if (out)
       *out = NULL;
    if (!kernel)
-      return TILEC_BAD_ARGUMENT;
+      return tl_core_fail(NULL, TILEC_BAD_ARGUMENT, "tilec_kernel_tune: kernel is NULL");
    TilecStatus status = tl_core_check_kernel(kernel, "tilec_kernel_tune");
    if (status != TILEC_OK)
       return status;

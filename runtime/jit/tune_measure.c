@@ -319,9 +319,17 @@ try_all(Measure *m)
    if (o->reference) {
       TlCandidate *r =
          o->reference <= job->num_candidates ? &job->candidates[o->reference - 1] : NULL;
+      char why[160];
+      if (!r)
+         snprintf(
+            why, sizeof why,
+            "the reference is configuration %u of %u, counted from 1; --reference counts from 0",
+            o->reference, job->num_candidates);
+      else
+         snprintf(why, sizeof why, "configuration %u, the reference, cannot be used: name another",
+                  o->reference);
       if (!r || r->status != TILEC_OK)
-         return tl_core_fail(m->rt, TILEC_BAD_ARGUMENT,
-                             "the reference configuration does not exist or does not compile");
+         return tl_core_fail(m->rt, TILEC_BAD_ARGUMENT, why);
       TilecStatus status = keep_reference(m, r);
       if (status != TILEC_OK)
          return status;

@@ -50,7 +50,7 @@ else
    echo "skipped: no fish"
 fi
 "$tilec" completion tcsh 2>"$work/said" && fail "tcsh is taken"
-grep -q "bash, zsh or fish; found tcsh" "$work/said" || fail "$(cat "$work/said")"
+grep -q "bash, zsh and fish; found 'tcsh'" "$work/said" || fail "$(cat "$work/said")"
 
 "$tilec" manual >"$work/tilec.1"
 if command -v man >/dev/null; then

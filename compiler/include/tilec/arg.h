@@ -145,7 +145,7 @@ tilec_view(TilecDtype elem, TilecBuffer *buffer, uint64_t offset)
 static inline TilecArg
 tilec_tensor(const TilecTensor *tensor)
 {
-   TilecArg a = {TILEC_ARG_TENSOR, tensor->base.dtype, {0}, 0};
+   TilecArg a = {TILEC_ARG_TENSOR, tensor ? tensor->base.dtype : TILEC_DTYPE_NONE, {0}, 0};
    a.as.tensor = tensor;
    return a;
 }
@@ -265,6 +265,21 @@ TILEC_ARG_CXX(TilecArg, tilec_arg_same)
 TILEC_ARG_PTR_TABLE(TILEC_ARG_PTR_CXX)
 #undef TILEC_ARG_PTR_CXX
 #undef TILEC_ARG_CXX
+/* A class that is no argument: said in words, where the list of the overloads would be. */
+template <bool is_class> struct TilecIfClass;
+template <> struct TilecIfClass<true> {
+   typedef int type;
+};
+template <typename T, typename TilecIfClass<__is_class(T)>::type = 0>
+static inline TilecArg
+tilec_arg(const T &)
+{
+   static_assert(
+      sizeof(T) == 0,
+      "an argument of a kernel is a number, a pointer, a TilecBuffer * or a TilecArg; of "
+      "a std::vector<float> v it is tilec_ptr(TILEC_FP32, v.data(), v.size() * 4)");
+   return TilecArg();
+}
 #define TILEC_ARG(x) tilec_arg(x)
 #else
 #define TILEC_ARG_PTR_CASE(T, name, dtype)                                                         \

@@ -34,6 +34,7 @@ import threading
 import warnings
 import weakref
 
+from ._checks import *
 from ._structs import *
 
 __all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
@@ -47,8 +48,9 @@ def _check_options(options):
     known = [name for name, _ in _Source._fields_ if name not in own]
     for name in options:
         if name not in known:
+            near = meant(name, [*known, "file", "source", "include_dirs", "on"])
             raise TypeError("unknown option '%s'%s; options are %s" % (
-                name, {"kernel": ": a kernel is an attribute of what load(file) gives",
+                name, near or {"kernel": ": a kernel is an attribute of what load(file) gives",
                        "name": ": a kernel is an attribute of what load(file) gives",
                        "num_warps": ": it is given where a kernel is launched",
                        "num_stages": ": it is given where a kernel is launched"}.get(name, ""),
@@ -74,7 +76,6 @@ _DL_TYPES = {(6, 8): "i1", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64)
 _DL_CUDA, _DL_HOST = (2, 13), (1, 3)      # kDLCUDA, kDLCUDAManaged; kDLCPU, kDLCUDAHost
 _DL_READ_ONLY, _DL_COPIED = 1, 2
 _STAGES = {"tokens": 1, "ast": 2, "ir": 3, "laid": 4, "lowered": 5, "llvm": 6, "ptx": 7}
-_EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
 
 _lib = None
 _lock = threading.RLock()
@@ -160,7 +161,11 @@ def library(path=None):
                               "dsl_examples/run.sh" % (e, ", ".join(map(os.path.normpath, places)))
                               ) from None
             for name, (result, params) in _CALLS.items():
-                fn = getattr(lib, name)
+                fn = getattr(lib, name, None)
+                if fn is None:
+                    raise OSError("%s: it is not the library of tilec, libtilec.so, or an older one: it "
+                                  "has no '%s'%s" % (path, name, "; TILEC_LIBRARY names it"
+                                                     if path == os.environ.get("TILEC_LIBRARY") else ""))
                 fn.restype, fn.argtypes = result, params
             # The same for what is converted already, and so faster to call.
             lib._launch = C.CFUNCTYPE(C.c_int)(("tilec_launch", lib))
@@ -179,10 +184,6 @@ def __getattr__(name):
                "build": "tilec.compile(file, kernel, signature)", "open": "tilec.load(file)"}.get(name)
     raise AttributeError("module 'tilec' has no attribute '%s'%s"
                          % (name, ": " + instead if instead else ""))
-
-
-def _b(text):
-    return None if text is None else os.fsencode(text)
 
 
 class _Word(str):
@@ -210,8 +211,11 @@ def _word(value):
         return str(value)
     if isinstance(value, float):
         return repr(float(value))
-    if hasattr(value, "__index__"):
+    if hasattr(value, "__index__") and not getattr(value, "shape", ()):
         return str(operator.index(value))
+    if hasattr(value, "shape") or isinstance(value, (list, dict, set)):
+        raise TypeError("a %s cannot be a constexpr: one is a number, a text, a type, True or None"
+                        % type(value).__name__)
     name = str(value).rsplit(".", 1)[-1]          # torch.float16, tl.float16
     return _NAMES.get(name, name)
 
@@ -222,7 +226,8 @@ class _Session:
     def __enter__(self):
         self.lib = library()
         self.text = []
-        self._fn = _DIAG_FN(lambda _, d: self.text.append(d.contents.rendered.decode()))
+        self._fn = _DIAG_FN(
+            lambda _, d: self.text.append(d.contents.rendered.decode(errors="replace")))
         options = _SessionOptions(struct_size=C.sizeof(_SessionOptions), on_diag=self._fn)
         self.handle = C.c_void_p()
         self.check(self.lib.tilec_session_new(C.byref(options), C.byref(self.handle)))
@@ -241,21 +246,32 @@ class _Session:
 
 
 def _options(file, source, kernel, constexprs, include_dirs, **more):
+    _check_where(file, None)
+    if not isinstance(kernel, (str, type(None))):
+        raise TypeError("kernel= is the name of one of the file's kernels; got %r" % (kernel,))
     o = _CompileOptions(struct_size=C.sizeof(_CompileOptions), file=_b(file), kernel=_b(kernel))
     if source is not None:
         o.source = source.encode()
         o.source_bytes = len(o.source)
+    if not isinstance(constexprs, (dict, type(None))):
+        raise TypeError("constexprs is a dictionary, as in {\"BLOCK\": 128}; got %r" % (constexprs,))
     defines = list((constexprs or {}).items())
     o.defines = (_Define * max(1, len(defines)))(*[(_b(k), _b(_word(v))) for k, v in defines])
     o.num_defines = len(defines)
-    dirs = list(include_dirs)
-    o.include_dirs = (C.c_char_p * max(1, len(dirs)))(*[_b(d) for d in dirs])
+    dirs = _folders(include_dirs)
+    o.include_dirs = (C.c_char_p * max(1, len(dirs)))(*dirs)
     o.num_include_dirs = len(dirs)
     for name, value in more.items():
         if not hasattr(o, name):
-            raise TypeError("'%s' is not an option of the compiler" % name)
-        setattr(o, name, _b(value) if isinstance(value, str) else value)
+            raise TypeError("'%s' is not an option of the compiler%s"
+                            % (name, meant(name, [n for n, _ in o._fields_])))
+        _set_field(o, name, value)
     return o
+
+
+def _check_stage(stage):
+    if stage not in _STAGES:
+        raise ValueError("there is no stage %r; there are %s" % (stage, ", ".join(_STAGES)))
 
 
 class Program:
@@ -264,7 +280,14 @@ class Program:
     def __init__(self, lib, handle, diagnostics):
         self._lib, self._handle, self.diagnostics = lib, handle, diagnostics
 
+    def __getattr__(self, name):
+        raise AttributeError("a compiled kernel has no attribute '%s': it has ptx, metadata, diagnostics "
+                             "and text(stage), of %s%s" % (name, ", ".join(_STAGES), "; tilec view shows "
+                             "SASS, tilec build --emit=cubin makes a cubin"
+                             if name in ("sass", "cubin", "asm") else ""))
+
     def text(self, stage="ptx"):
+        _check_stage(stage)
         t = self._lib.tilec_program_text(self._handle, _STAGES[stage], None)
         return None if t is None else t.decode()
 
@@ -292,6 +315,8 @@ def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, 
     if isinstance(signature, (list, tuple)):
         signature = ", ".join(signature)
     with _Session() as s:
+        for stage in (emit, *keep):
+            _check_stage(stage)
         bits = sum(1 << _STAGES[k] for k in keep)
         o = _options(file, source, kernel, constexprs, include_dirs, signature=signature or None,
                      arch=arch or None, num_warps=num_warps, num_stages=num_stages,
@@ -459,7 +484,11 @@ class Event:
     """A point in a stream's work, for times: first.record(), a launch, last.record(), then
     last.since(first) in milliseconds.  On the host executors a reading of the clock."""
 
+    _handle = None
+
     def __init__(self, rt):
+        if not isinstance(rt, Runtime):
+            raise TypeError("an Event is one of a Runtime, Event(Runtime.get(\"cuda\")); got %r" % (rt,))
         self._rt, self._handle = rt, C.c_void_p()
         rt.check(rt.lib.tilec_event_new(rt.handle, C.byref(self._handle)))
 
@@ -500,6 +529,10 @@ class Pointer:
     from there on, on the GPU `device` (None: of the host)."""
 
     def __init__(self, address, dtype, bytes=0, device=0):
+        if dtype not in _DTYPES:
+            raise TypeError("Pointer: the elements are one of %s; got %r" % (", ".join(_DTYPES), dtype))
+        if not hasattr(address, "__index__"):
+            raise TypeError("Pointer: an address is a whole number; got %r" % (address,))
         self.address, self.dtype, self.bytes, self.device = address, dtype, bytes, device
 
 
@@ -508,6 +541,10 @@ class TensorDescriptor:
     tensor descriptors.  Triton's own class of this name is taken as well.  Strides count elements."""
 
     def __init__(self, base, shape, strides, block_shape):
+        for name, given in (("shape", shape), ("strides", strides), ("block_shape", block_shape)):
+            if not hasattr(given, "__iter__") or isinstance(given, str):
+                raise TypeError("TensorDescriptor: %s is a list of numbers, one for each dimension; "
+                                "got %r" % (name, given))
         self.base, self.shape, self.strides = base, list(shape), list(strides)
         self.block_shape = list(block_shape)
         if not len(self.shape) == len(self.strides) == len(self.block_shape):
@@ -578,17 +615,6 @@ def _extent(shape, strides, size):
     return count
 
 
-def _instead(dtype):
-    """What to pass in place of an array of such elements, as far as there is something."""
-    if getattr(dtype, "fields", None):
-        return ": a structured array is passed field by field"
-    if str(getattr(dtype, "byteorder", "=")) in "><" and getattr(dtype, "kind", "") in "iufc":
-        return ": this machine's byte order is dtype.newbyteorder('=')"
-    if "complex" in str(dtype):
-        return ": real and imaginary parts are passed as an array of floats"
-    return ""
-
-
 def _dtype_name(a, typestr=None):
     name = _NAMES.get(str(getattr(a, "dtype", "")).rsplit(".", 1)[-1])
     if name is None and typestr is not None and typestr[0] in "<|=":
@@ -597,19 +623,6 @@ def _dtype_name(a, typestr=None):
         dtype = getattr(a, "dtype", typestr)
         raise TypeError("elements of %s cannot be kernel arguments%s" % (dtype, _instead(dtype)))
     return name
-
-
-def _array_instead(a):
-    """What was meant by an argument that is none."""
-    if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
-        return "; numpy.load(%r) reads the file" % os.fspath(a)
-    if isinstance(a, str) and re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", a):
-        return "; a number stands without quotes: %s" % a.strip()
-    if isinstance(a, str):
-        return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
-    if isinstance(a, (list, tuple, range)):
-        return "; numpy.array(values, numpy.float32) makes an array of a %s" % type(a).__name__
-    return ""
 
 
 class _Reader:
@@ -641,8 +654,17 @@ class _Reader:
         device = getattr(a, "device", None)
         kind = getattr(device, "type", "cuda")
         if kind not in ("cuda", "cpu"):
-            raise TypeError("arrays on '%s' cannot be kernel arguments" % kind)
-        self.dtype, self.address = _dtype_name(a), a.data_ptr()
+            raise TypeError("arrays on '%s' cannot be kernel arguments; those on the CPU and on a GPU "
+                            "can: tensor.to(\"cuda\")" % kind)
+        self.dtype = _dtype_name(a)
+        try:
+            self.address = a.data_ptr()
+        except RuntimeError as e:
+            raise TypeError("a tensor of layout %s has no address: %s; tensor.to_dense() has one"
+                            % (getattr(a, "layout", "unknown"), e)) from None
+        if getattr(a, "is_nested", False):
+            raise TypeError("a nested tensor has no one shape; torch.nested.to_padded_tensor(tensor, 0.0) "
+                            "makes one that kernels can use")
         self.device = _HOST if kind == "cpu" else getattr(device, "index", None) or 0
         self.bytes = 0
         if hasattr(a, "untyped_storage"):
@@ -650,10 +672,19 @@ class _Reader:
             self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
 
     def _array(self, a, info):
-        self.address, self.read_only = info["data"][0] or 0, bool(info["data"][1])
-        typestr = info["typestr"]
+        strides = info.get("strides")
+        if strides and min(strides) < 0:
+            raise TypeError("an array with negative strides, %s bytes, is read backwards; "
+                            "numpy.ascontiguousarray(array) makes a copy that kernels can use"
+                            % (strides,))
+        try:
+            (address, read_only), typestr, shape = info["data"], info["typestr"], info["shape"]
+        except KeyError as e:
+            raise TypeError("the array interface of a %s lacks %s" % (type(a).__name__, e)) from None
+        self.address, self.read_only = address or 0, bool(read_only)
         self.dtype = _dtype_name(a, typestr)
-        self.bytes = _extent(info["shape"], info.get("strides"), int(typestr[2:]))
+        self.bytes = _extent(shape, strides, int(typestr[2:]))
+        self.address = self.address if self.bytes else 0     # without elements nothing is behind it
 
     def _cuda_array(self, a):
         info = a.__cuda_array_interface__
@@ -744,8 +775,9 @@ class _Buffer:
             if self.device == _NO_ARRAY:
                 self.device, self.first = r.device, name
             elif self.device != r.device:
-                raise ValueError("'%s' is on %s, '%s' on %s" % (
-                    self.first, _place_name(self.device), name, _place_name(r.device)))
+                raise ValueError("'%s' is on %s, '%s' on %s; the arrays of a launch are in one place%s" % (
+                    self.first, _place_name(self.device), name, _place_name(r.device),
+                    ": Pointer(.., device=None) is of the host" if isinstance(a, Pointer) else ""))
             words[at] = _KIND_POINTER | _DTYPES[r.dtype] << 32
             words[at + 1] = r.address if r.address <= _MAX64 else r.address - 2**64
             words[at + 2] = r.bytes
@@ -825,7 +857,11 @@ def _stream(s):
     for name in ("cuda_stream", "ptr"):
         if hasattr(s, name):
             return getattr(s, name)
-    return operator.index(s)
+    try:
+        return operator.index(s)
+    except TypeError:
+        raise TypeError("stream= is a CUDA stream: of torch or cupy, or its address; got %r"
+                        % (s,)) from None
 
 
 _grids = {}      # tuple → the two words of a TilecLaunch
@@ -835,16 +871,11 @@ def _grid_of(kernel, function, meta):
     """What the grid's function gives."""
     try:
         grid = function(meta)
-    except KeyError as e:
-        if not e.args or e.args[0] in meta:
+    except (AttributeError, KeyError, TypeError) as e:
+        better = wrong_call("the grid of kernel '%s'" % kernel, function, meta, e)
+        if better is None:
             raise
-        raise KeyError("the grid of kernel '%s' asks for '%s'; there are %s"
-                       % (kernel, e.args[0], ", ".join(meta))) from None
-    except TypeError:
-        if inspect.signature(function).parameters:
-            raise
-        raise TypeError("the grid of kernel '%s' is called with the values of its parameters: "
-                        "lambda meta: .." % kernel) from None
+        raise better from None
     if grid is None:
         raise TypeError("the function that gives kernel '%s' its grid returned None; it returns a "
                         "tuple of one to three numbers" % kernel)
@@ -858,9 +889,11 @@ def _grid_words(grid):
     try:
         numbers = [operator.index(g) for g in numbers]
     except TypeError:
-        raise TypeError("a grid is made of integers, not %r" % (grid,)) from None
+        raise TypeError("a grid is made of integers, not %s%s" % (_short(grid), _integer_instead(
+            next(g for g in numbers if not hasattr(g, "__index__") or hasattr(g, "item"))))) from None
     if not 1 <= len(numbers) <= 3 or min(numbers) < 0 or max(numbers) >= OWN_GRID:
-        raise ValueError("a grid is one to three numbers from 0 on, not %r" % (grid,))
+        raise ValueError("a grid is one to three numbers from 0 on, the first below %d, not %s"
+                         % (2**31, _short(grid)))
     x, y, z = (numbers + [1, 1])[:3]
     words = (x | y << 32) - (2**64 if y >> 31 else 0), z
     if type(grid) is tuple and all(type(g) is int for g in grid):
@@ -893,7 +926,12 @@ _NEEDED = _Default("<to be given>")     # of what follows a default and has none
 
 def _key(value):
     """A constexpr in a key: True, 1 and 1.0 are three values."""
-    return value if value is _UNSET else (type(value).__name__, _word(value))
+    if value is _UNSET:
+        return value
+    try:
+        return type(value).__name__, _word(value)
+    except TypeError:                      # _make() says it, with the parameter's name
+        return type(value).__name__, id(value)
 
 
 # The launcher of one kernel.  "@" becomes a prefix that none of its parameters has.  @w are the
@@ -1005,13 +1043,6 @@ def _without_rest(signature):
                                          if p.kind is not p.VAR_KEYWORD])
 
 
-def meant(name, known):
-    """What an error adds to an unknown name: the known one that is like it."""
-    import difflib                          # takes its time to import
-    like = difflib.get_close_matches(name, known, 1)
-    return "; did you mean '%s'?" % like[0] if like else ""
-
-
 def _generate(kernel):
     """The globals of the kernel's launcher and collect: functions with its parameters.
     launcher(grid, /, …) launches, what is beyond torch tensors on a GPU and plain numbers through
@@ -1087,11 +1118,15 @@ class Kernel:
 
     def __init__(self, file=None, name=None, source=None, include_dirs=(), on=None, **options):
         _check_options(options)
+        _check_where(file, on)
         found = list_kernels(file, source, include_dirs)
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
-            raise Error("TILEC_NOT_FOUND", "the file has the kernels: %s"
-                        % ", ".join(k["name"] for k in found))
+            names = [k["name"] for k in found]
+            what = "there is no kernel '%s'%s" % (name, meant(name, names) or ".") if name else \
+                "name one, as in Kernel(file, \"add\")."
+            raise Error("TILEC_NOT_FOUND", "%s The file has the kernels: %s"
+                        % (what, ", ".join(names) or "none"))
         self.info, self.name = match[0], match[0]["name"]
         self.file, self.source, self.include_dirs, self.on = file, source, include_dirs, on
         self.options = options
@@ -1170,6 +1205,7 @@ class Kernel:
     def _unknown(self, more):
         for name in more:
             hint = (": an executor is chosen by tilec.load(file, on=..)" if name == "on" else
+                    ": the grid stands in brackets, %s[grid](..)" % self.name if name == "grid" else
                     meant(name, self.__signature__.parameters))
             raise TypeError("%s() got an unexpected keyword argument '%s'%s"
                             % (self.name, name, hint))
@@ -1196,27 +1232,33 @@ class Kernel:
                 return found
             rt = self._runtime(device)
             given = {n: v for n, v in zip(self._consts, consts) if v is not _UNSET}
-            words = [_b("%s=%s" % (n, self._define(v))) for n, v in given.items()]
+            words = [_b("%s=%s" % (n, self._constexpr(n, v))) for n, v in given.items()]
             warps = num_warps or given.get("num_warps", 0)
             stages = num_stages or given.get("num_stages", 0)
             for name, value in ("num_warps", warps), ("num_stages", stages):
-                if not hasattr(value, "__index__"):
-                    raise TypeError("%s(): %s is an integer, such as 4; got %r"
-                                    % (self.name, name, value))
-            dirs = [_b(d) for d in self.include_dirs]
+                if not hasattr(value, "__index__") or not 0 <= value <= _MOST[name]:
+                    raise TypeError("%s(): %s is an integer from 1 to %d, such as 4; got %r"
+                                    % (self.name, name, _MOST[name], value))
+            dirs = _folders(self.include_dirs)
             source = None if self.source is None else self.source.encode()
-            more = {n: _b(v) if isinstance(v, str) else v for n, v in self.options.items()}
             s = _Source(struct_size=C.sizeof(_Source), file=_b(self.file), source=source,
                         source_bytes=len(source or b""), kernel=_b(self.name),
                         defines=(C.c_char_p * max(1, len(words)))(*words), num_defines=len(words),
                         include_dirs=(C.c_char_p * max(1, len(dirs)))(*dirs),
-                        num_include_dirs=len(dirs), num_warps=warps, num_stages=stages, tune=tune,
-                        **more)
+                        num_include_dirs=len(dirs), num_warps=warps, num_stages=stages, tune=tune)
+            for name, value in self.options.items():
+                _set_field(s, name, value)
             module, kernel = C.c_void_p(), C.c_void_p()
             rt.check(rt.lib.tilec_module_from_source(rt.handle, C.byref(s), C.byref(module)))
             rt.check(rt.lib.tilec_module_kernel(module, None, C.byref(kernel)))
             self._handles[key] = kernel
             return kernel
+
+    def _constexpr(self, name, value):
+        try:
+            return self._define(value)
+        except TypeError as e:
+            raise TypeError("%s(): '%s': %s" % (self.name, name, e)) from None
 
     def _meta(self, values, consts, num_warps, num_stages):
         meta = {p["name"]: _literal(p["default"]) for p in self.info["params"] if p["default"]}
@@ -1310,6 +1352,7 @@ class Kernel:
 
 
 _TUNE_OFF = 3
+_MOST = {"num_warps": 32, "num_stages": 64}
 
 
 def _measure(rt, handle, b, config, num_warps, num_stages):
@@ -1331,6 +1374,7 @@ class Module:
 
     def __init__(self, file=None, source=None, include_dirs=(), on=None, **options):
         _check_options(options)
+        _check_where(file, on)
         self._how = dict(file=file, source=source, include_dirs=include_dirs, on=on, **options)
         self._names = [k["name"] for k in list_kernels(file, source, include_dirs)]
         self._made = {}
@@ -1347,10 +1391,14 @@ class Module:
                 self._made[name] = Kernel(name=name, **self._how)
             return self._made[name]
 
+    def __call__(self, *args, **kw):
+        raise TypeError("a module has kernels and is none: module.%s[grid](..)"
+                        % (self._names[0] if self._names else "kernel"))
+
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._names:
-            raise AttributeError("no kernel '%s'; the file has the kernels: %s"
-                                 % (name, ", ".join(self._names)))
+            raise AttributeError("no kernel '%s'%s The file has the kernels: %s" % (
+                name, meant(name, self._names) or ".", ", ".join(self._names) or "none"))
         kernel = self.__dict__[name] = self[name]      # found without this function from now on
         return kernel
 

@@ -318,7 +318,9 @@ class Matrix:
 
 def check_cublas():
     from triton._C.libtriton import nvidia
-    nvidia.cublas._LOADED = ()                     # a CUDA that is installed here is not asked
+    # A CUDA that is installed here is not asked, nor NVIDIA's packages beside numpy.
+    nvidia.cublas._LOADED = ()
+    sys.path[:] = [p for p in sys.path if not os.path.isdir(os.path.join(p, "nvidia"))]
     raises(RuntimeError, "no libcublasLt.so here", lambda: nvidia.cublas.CublasLt(Matrix(1, (8,))))
     os.makedirs("site/nvidia/cublas/lib")
     path = os.path.abspath("site/nvidia/cublas/lib/libcublasLt.so.12")

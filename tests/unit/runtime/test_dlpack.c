@@ -217,7 +217,7 @@ read_only_memory_is_only_read(void **state)
    assert_says(rt, "read-only");
    float x = 1;
    assert_int_equal(tilec_buffer_upload(b, 0, &x, 4, NULL), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "upload: the buffer is read-only");
+   assert_says(rt, "tilec_buffer_upload: the buffer is read-only");
    assert_int_equal(tilec_buffer_fill(b, 0, 0, 4, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_copy(b, 0, other, 0, 4, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_copy(other, 0, b, 0, 4, NULL), TILEC_OK);

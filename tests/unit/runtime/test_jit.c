@@ -198,7 +198,7 @@ mistakes_are_reported(void **state)
    assert_says(rt, "mock: cannot read the file");
    s.num_defines = 1;
    assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "defines or include_dirs is NULL");
+   assert_says(rt, "TilecSource.defines is NULL and num_defines is not 0");
    static const char *const bad[] = {"=3"};
    s.defines = bad;
    assert_int_equal(tilec_module_from_source(rt, &s, &other), TILEC_BAD_ARGUMENT);

@@ -374,7 +374,8 @@ an_abandoned_runtime_waits_for_nothing(void **state)
    int calls = fake()->total_calls;
    assert_int_equal(tilec_buffer_upload(buffer, BYTES, "", 1, stream), TILEC_BAD_ARGUMENT);
    free_all();
-   assert_says(rt, "upload: bytes 256 + 1"); /* what cannot be given back is no failure */
+   assert_says(rt,
+               "tilec_buffer_upload: bytes 256 + 1"); /* what cannot be given back is no failure */
    tilec_runtime_close(rt);
    assert_int_equal(fake()->total_calls, calls); /* which would have waited */
    end_the_kernel();

@@ -113,8 +113,10 @@ null_is_refused(void **state)
    for (size_t i = 0; i < sizeof got / sizeof got[0]; i++)
       if (got[i] != TILEC_BAD_ARGUMENT)
          fail_msg("call %zu: %s", i, tilec_status_name(got[i]));
-   assert_int_equal(tilec_runtime_error(NULL, text, sizeof text), 0);
-   assert_string_equal(text, "");
+   assert_int_equal(tilec_launch(NULL, &l, args, 2), TILEC_BAD_ARGUMENT);
+   size_t len = tilec_runtime_error(NULL, text, sizeof text); /* no runtime is known */
+   assert_string_equal(text, "tilec_launch: kernel is NULL");
+   assert_int_equal(len, strlen(text));
    assert_null(tilec_runtime_context(NULL));
    assert_null(tilec_buffer_address(NULL));
    assert_int_equal(tilec_buffer_bytes(NULL), 0);
@@ -287,7 +289,7 @@ freed_handles_are_refused(void **state)
    assert_null(tilec_buffer_layout(gone));
    assert_int_equal(tilec_buffer_bytes(gone), 0);
    assert_int_equal(tilec_buffer_upload(gone, 0, text, 1, NULL), TILEC_BAD_ARGUMENT);
-   says("upload: the buffer was freed");
+   says("tilec_buffer_upload: the buffer was freed");
    assert_int_equal(tilec_buffer_download(gone, 0, text, 1, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_fill(gone, 0, 0, 1, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_copy(gone, 0, buffer, 0, 1, NULL), TILEC_BAD_ARGUMENT);

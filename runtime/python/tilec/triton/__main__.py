@@ -1,9 +1,28 @@
 """python -m tilec.triton [-m MODULE | PROGRAM] [ARGUMENT..]: runs it with tilec as `triton`."""
+import importlib.util
 import os
 import runpy
 import sys
 
+from tilec import meant
 from tilec.triton import install
+
+
+def _is_missing(module):
+    try:
+        return importlib.util.find_spec(module) is None
+    except ImportError:
+        return True
+
+
+def _why_not(word):
+    if word.startswith("-"):
+        return "there is no option '%s': the program comes first, its arguments after it" % word
+    if os.path.isdir(word):
+        return "'%s' is a folder without __main__.py: name a program, a .py file" % word
+    folder = os.path.dirname(word) or "."
+    here = sorted(f for f in os.listdir(folder) if f.endswith(".py")) if os.path.isdir(folder) else []
+    return "No such file: '%s'%s" % (word, meant(os.path.basename(word), here))
 
 
 def main():
@@ -13,6 +32,14 @@ def main():
               file=sys.stderr)
         return 2
     install()
+    if words[0] == "-m" and _is_missing(words[1]):
+        print("tilec.triton: there is no module '%s'; a file is named without -m" % words[1],
+              file=sys.stderr)
+        return 2
+    if words[0] != "-m" and not os.path.isfile(words[0]) \
+            and not os.path.isfile(os.path.join(words[0], "__main__.py")):
+        print("tilec.triton: %s" % _why_not(words[0]), file=sys.stderr)
+        return 2
     if words[0] == "-m":
         sys.argv = words[1:]
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)

@@ -29,14 +29,17 @@ def _summary(times, quantiles, return_mode):
     return found[0] if len(found) == 1 else found
 
 
-def _check(fn, return_mode):
+def _check(fn, return_mode, warmup, rep):
     assert callable(fn), "what is measured is a function without parameters, not %r" % (fn,)
+    for name, value in (("warmup", warmup), ("rep", rep)):
+        assert isinstance(value, (int, float)) and value >= 0, \
+            "%s is a time in milliseconds, not %r" % (name, value)
     assert return_mode in _MODES, "return_mode is one of %s, not %r" % (", ".join(_MODES), return_mode)
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of fn(), the L2 cache emptied before each run; on the host by its clock."""
-    _check(fn, return_mode)
+    _check(fn, return_mode, warmup, rep)
     device = runtime.driver.active.get_device_interface()
     cache = runtime.driver.active.get_empty_cache_for_benchmark()
 
@@ -76,7 +79,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of fn() among many in one CUDA graph."""
-    _check(fn, return_mode)
+    _check(fn, return_mode, 0, rep)
     import torch
     if not runtime.driver.active.is_gpu:
         raise RuntimeError("do_bench_cudagraph needs a GPU; do_bench measures on the host")

@@ -292,6 +292,15 @@ class ASTSource:
 
     def __init__(self, fn, signature, constexprs=None, attrs=None):
         self.fn, self.ext, self.name = fn, "ttir", fn.__name__
+        for name, given in (("signature", signature), ("constexprs", constexprs or {})):
+            if not hasattr(given, "items"):
+                raise TypeError("ASTSource: %s is a dictionary by the names of '%s', %s; found %r" % (
+                    name, fn.__name__, ", ".join(fn.arg_names), given))
+            for key in given:
+                if isinstance(key, str) and key not in fn.arg_names:
+                    raise ValueError("ASTSource: '%s' has no parameter '%s'%s" % (
+                        fn.__name__, key, tilec.meant(key, fn.arg_names)
+                        or "; it has " + ", ".join(fn.arg_names)))
         self.signature = signature
         self.constants = {}
         for key, value in (constexprs or {}).items():
@@ -314,11 +323,16 @@ class IRSource:
         raise NotImplementedError("'%s': tilec does not read Triton's IR" % path)
 
 
-def compile(src, target=None, options=None, _env_vars=None):
+def compile(src, target=None, options=None, _env_vars=None, **unknown):
     """One specialisation of a kernel, compiled without a launch."""
+    for name in unknown:
+        raise TypeError("triton.compile() got an unexpected keyword argument '%s': signature and constexprs "
+                        "are ASTSource's, what else a launch takes stands in options={..}" % name)
     if not isinstance(src, ASTSource):
-        raise NotImplementedError("triton.compile takes an ASTSource; tilec does not read '%s'"
-                                  % (src,))
+        raise NotImplementedError("triton.compile takes an ASTSource(fn=kernel, signature={..}); tilec "
+                                  "does not read '%s'" % (src,))
+    if target is not None and not hasattr(target, "backend"):
+        raise TypeError("triton.compile: target is a GPUTarget(\"cuda\", 90, 32); found %r" % (target,))
     fn, bound = src.fn, {}
     for p in fn.params:
         word = src.signature.get(p.name, "constexpr")

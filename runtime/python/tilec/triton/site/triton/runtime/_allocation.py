@@ -25,6 +25,9 @@ _allocator = ContextVar("_allocator", default=NullAllocator())
 
 
 def set_allocator(allocator):
+    if not callable(allocator):
+        raise TypeError("an allocator is a function (size, alignment, stream) that returns a buffer; "
+                        "found %r" % (allocator,))
     _allocator.set(allocator)
 
 

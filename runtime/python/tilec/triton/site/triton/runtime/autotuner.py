@@ -13,9 +13,10 @@ from ..compiler.errors import CompileTimeAssertionFailure
 from .cache import get_cache_manager, triton_key
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError
-from .jit import JITFunction, KernelInterface
+from .jit import JITFunction, KernelInterface, name_of
 from .kernel_text import jit_of
 
+_TO_BE_GIVEN = object()
 _FAILED = [float("inf")] * 3
 
 
@@ -23,11 +24,28 @@ class Config:
     """A choice of meta-parameters and of what kernels take for every one."""
     _OWN = ("num_warps", "num_ctas", "num_stages", "maxnreg")
 
-    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None,
-                 ir_override=None):
+    def __init__(self, kwargs=None, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None,
+                 pre_hook=None, ir_override=None, **unknown):
+        for name in unknown:
+            known = [*self._OWN, "pre_hook", "ir_override"]
+            raise TypeError("triton.Config() got an unexpected keyword argument '%s'%s" % (
+                name, tilec.meant(name, known) or "; the kernel's parameters stand in the dictionary: "
+                "triton.Config({%r: %r})" % (name, unknown[name])))
+        if not hasattr(kwargs, "keys"):
+            raise TypeError("triton.Config(..) begins with a dictionary of the kernel's constexpr "
+                            "parameters, such as {\"BLOCK\": 128}; found %r" % (kwargs,))
+        self._check_function("triton.Config", "pre_hook", pre_hook)
+        for name, value in (("num_warps", num_warps), ("num_stages", num_stages)):
+            if value is not None and not hasattr(value, "__index__"):
+                raise TypeError("triton.Config: %s is a whole number, not %r" % (name, value))
         self.kwargs, self.num_warps, self.num_stages = kwargs, num_warps, num_stages
         self.num_ctas, self.maxnreg, self.pre_hook = num_ctas, maxnreg, pre_hook
         self.ir_override = ir_override
+
+    @staticmethod
+    def _check_function(what, name, value):
+        if value is not None and not callable(value):
+            raise TypeError("%s: %s is a function, not %r" % (what, name, value))
 
     def __setstate__(self, state):
         self.__init__({})
@@ -56,6 +74,7 @@ class Autotuner(KernelInterface):
                  post_hook=None, prune_configs_by=None, warmup=None, rep=None,
                  use_cuda_graph=False, do_bench=None, cache_results=False):
         self.fn, self.arg_names, self.keys = fn, arg_names, key
+        self._check_functions(pre_hook, post_hook, prune_configs_by)
         self._check_names(configs or [], key, reset_to_zero, restore_value)
         self.configs = configs or [Config({})]
         self.cache = {}
@@ -78,13 +97,32 @@ class Autotuner(KernelInterface):
         if warmup is not None or rep is not None or use_cuda_graph:
             self._old_interface(warmup, rep, use_cuda_graph)
 
+    def _check_functions(self, pre_hook, post_hook, prune_configs_by):
+        what = "@autotune of '%s'" % name_of(self.fn)
+        Config._check_function(what, "pre_hook", pre_hook)
+        Config._check_function(what, "post_hook", post_hook)
+        known = ("perf_model", "top_k", "early_config_prune")
+        for name, value in (prune_configs_by or {}).items():
+            if name not in known:
+                warnings.warn("%s: '%s' in prune_configs_by= is not followed%s" % (
+                    what, name, tilec.meant(name, known) or "; there are " + ", ".join(known)),
+                    stacklevel=tilec.users_level())
+            elif name != "top_k":
+                Config._check_function(what, name, value)
+
     def _check_names(self, configs, key, reset_to_zero, restore_value):
+        if not isinstance(configs, (list, tuple)):
+            raise TypeError("@autotune takes a list of triton.Config(..); found %r of type %s"
+                            % (configs, type(configs).__name__))
         for config in configs:
             if not hasattr(config, "all_kwargs"):
                 raise TypeError("@autotune takes a list of triton.Config(..); found %r of type %s"
                                 % (config, type(config).__name__))
         for what, listed in (("key", key), ("reset_to_zero", reset_to_zero),
                              ("restore_value", restore_value)):
+            if isinstance(listed, str):
+                warnings.warn("@autotune of '%s': %s= is a list of names, as in [%r]"
+                              % (name_of(self.fn), what, listed), stacklevel=tilec.users_level())
             for name in listed or ():
                 if name not in self.arg_names:
                     warnings.warn("@autotune of '%s': '%s' in %s= is no parameter of the kernel%s"
@@ -94,7 +132,7 @@ class Autotuner(KernelInterface):
 
     def _refuse_given(self, given, config):
         """What a configuration chooses must not be passed, too."""
-        conflicts = given.keys() & config.kwargs.keys()
+        conflicts = ({*given, *self.nargs}) & config.kwargs.keys()
         if conflicts:
             raise ValueError("Conflicting meta-parameters: %s. Make sure that you don't re-define "
                              "auto-tuned symbols: @autotune chooses them, do not pass them."
@@ -115,6 +153,10 @@ class Autotuner(KernelInterface):
 
     def _before(self, kwargs, reset_only=False):
         for name in self.reset_to_zero:
+            if not hasattr(kwargs.get(name), "zero_"):
+                raise TypeError("@autotune of '%s': reset_to_zero= names tensors; '%s' is %s" % (
+                    name_of(self.fn), name, type(kwargs[name]).__name__ if name in kwargs
+                    else "no argument of the launch"))
             kwargs[name].zero_()
         if not reset_only:
             self.restore_copies = {n: kwargs[n].clone() for n in self.restore_value}
@@ -211,13 +253,23 @@ class Autotuner(KernelInterface):
     def prune_configs(self, kwargs):
         configs = self.configs
         if self.early_config_prune:
-            configs = self.early_config_prune(self.configs, self.nargs, **kwargs)
+            configs = self._pruned(kwargs)
             if not configs:
                 raise AutotunerError("No valid autotuner configs after pruning. "
                                      "`early_config_prune` should return at least one config.")
         if self.perf_model:
             configs = self._best_by_model(configs, kwargs)
         return configs
+
+    def _pruned(self, kwargs):
+        try:
+            inspect.signature(self.early_config_prune).bind(self.configs, self.nargs, **kwargs)
+        except TypeError as e:
+            raise TypeError("@autotune of '%s': early_config_prune is called as f(configs, named_args, "
+                            "**kwargs): %s" % (name_of(self.fn), e)) from None
+        except ValueError:                       # written in C
+            pass
+        return self.early_config_prune(self.configs, self.nargs, **kwargs)
 
     def _best_by_model(self, configs, kwargs):
         top_k = self.configs_top_k
@@ -261,10 +313,25 @@ class Autotuner(KernelInterface):
         return made
 
 
-def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None,
+def _check_below(fn, what):
+    if not hasattr(fn, "arg_names"):
+        raise TypeError("@triton.%s stands above @triton.jit, which makes the kernel; found %s %s below "
+                        "it" % (what, type(fn).__name__, getattr(fn, "__name__", repr(fn))))
+
+
+def autotune(configs, key=_TO_BE_GIVEN, prune_configs_by=None, reset_to_zero=None, restore_value=None,
              pre_hook=None, post_hook=None, warmup=None, rep=None, use_cuda_graph=False,
-             do_bench=None, cache_results=False):
+             do_bench=None, cache_results=False, **unknown):
+    for name in unknown:
+        known = [n for n in inspect.signature(autotune).parameters if n != "unknown"]
+        raise TypeError("autotune() got an unexpected keyword argument '%s'%s"
+                        % (name, tilec.meant(name, known)))
+    if key is _TO_BE_GIVEN:
+        raise TypeError("autotune() missing 1 required positional argument: 'key', a list of the "
+                        "arguments whose values ask for a choice of their own, such as [\"n\"]")
+
     def decorate(fn):
+        _check_below(fn, "autotune")
         return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook,
                          post_hook, prune_configs_by, warmup, rep, use_cuda_graph, do_bench,
                          cache_results)
@@ -276,6 +343,9 @@ class Heuristics(KernelInterface):
 
     def __init__(self, fn, arg_names, values):
         self.fn, self.arg_names, self.values = fn, arg_names, values
+        if not hasattr(values, "items"):
+            raise TypeError("@heuristics of '%s' takes a dictionary, {\"EVEN\": lambda args: ..}; found %r"
+                            % (name_of(fn), values))
         for name, value in values.items():
             if not callable(value):
                 raise TypeError("@heuristics of '%s': '%s' is a function of the arguments, not %r"
@@ -283,9 +353,20 @@ class Heuristics(KernelInterface):
 
     def run(self, *args, **kwargs):
         for name, value in self.values.items():
-            kwargs[name] = value({**dict(zip(self.arg_names, args)), **kwargs})
+            given = {**dict(zip(self.arg_names, args)), **kwargs}
+            try:
+                kwargs[name] = value(given)
+            except (AttributeError, KeyError, TypeError) as e:
+                what = "the heuristic '%s' of kernel '%s'" % (name, name_of(self.fn))
+                better = tilec.wrong_call(what, value, given, e)
+                if better is None:
+                    raise
+                raise better from None
         return self.fn.run(*args, **kwargs)
 
 
 def heuristics(values):
-    return lambda fn: Heuristics(fn, fn.arg_names, values)
+    def decorate(fn):
+        _check_below(fn, "heuristics")
+        return Heuristics(fn, fn.arg_names, values)
+    return decorate

@@ -6,7 +6,10 @@ import hashlib
 import inspect
 import re
 import textwrap
+import warnings
 from functools import cached_property
+
+import tilec
 
 from .. import _absent, knobs
 from ..language import core
@@ -87,14 +90,38 @@ class KernelParam:
         return self._param.default is not inspect.Parameter.empty
 
 
+def name_of(kernel):
+    """Of the function under @autotune and @heuristics."""
+    while not hasattr(kernel, "__name__") and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return getattr(kernel, "__name__", type(kernel).__name__)
+
+
 def _refuse_none(kernel, grid):
     if grid is None:
         raise TypeError("kernel '%s': the grid is None; it is a tuple of one to three numbers, or a "
                         "function of the meta-parameters that returns one"
-                        % getattr(kernel, "__name__", type(kernel).__name__))
+                        % name_of(kernel))
+
+
+# What people look for in a kernel, and where it is.
+_ELSEWHERE = {"launch": "a kernel is launched by %s[grid](..)", "execute": "a kernel is launched by "
+              "%s[grid](..)", "call": "a kernel is launched by %s[grid](..)", "forward": "a kernel is "
+              "launched by %s[grid](..)", "compile": "%s.warmup(.., grid=grid) compiles without a launch",
+              "asm": "%s.warmup(.., grid=grid).asm has it", "ptx": "%s.warmup(.., grid=grid).asm[\"ptx\"]"}
 
 
 class KernelInterface:
+    def __getattr__(self, name):
+        plain = "'%s' object has no attribute '%s'" % (type(self).__name__, name)
+        where = _ELSEWHERE.get(name)
+        raise AttributeError(plain + (": " + where % name_of(self) if where else ""), name=name, obj=self)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: kernels are "
+                           "launched by %s[grid](..), with a tuple of one to three numbers as the "
+                           "grid" % name_of(self))
+
     def run(self, *args, grid, warmup, **kwargs):
         raise NotImplementedError("run not implemented")
 
@@ -234,8 +261,9 @@ class JITFunction(JITCallable, KernelInterface):
         super().__init__(fn)
         self.version, self.debug, self.noinline = version, debug, noinline
         self._repr, self.launch_metadata = repr, launch_metadata
-        self.do_not_specialize = list(do_not_specialize or ())
-        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self.do_not_specialize = self._names(do_not_specialize, "do_not_specialize")
+        self.do_not_specialize_on_alignment = self._names(do_not_specialize_on_alignment,
+                                                          "do_not_specialize_on_alignment")
         self.params = [KernelParam(i, p, self._listed(i, p, self.do_not_specialize),
                                    self._listed(i, p, self.do_not_specialize_on_alignment))
                        for i, p in enumerate(self.signature.parameters.values())]
@@ -245,6 +273,19 @@ class JITFunction(JITCallable, KernelInterface):
         self.kernel = None
         from .launch import Launcher
         self._launcher = Launcher(self)
+
+    def _names(self, listed, what):
+        """Of parameters, or their numbers; one that is none is most likely spelt wrong."""
+        if isinstance(listed, str) or not hasattr(listed or (), "__iter__"):
+            raise TypeError("@triton.jit of '%s': %s is a list of names or numbers of parameters, as "
+                            "in [%r]" % (self.__name__, what, listed))
+        known = list(self.signature.parameters)
+        for name in listed or ():
+            if name not in known and name not in range(len(known)):
+                warnings.warn("@triton.jit of '%s': %r in %s= is no parameter of the kernel%s"
+                              % (self.__name__, name, what, tilec.meant(str(name), known)),
+                              stacklevel=tilec.users_level())
+        return list(listed or ())
 
     @staticmethod
     def _listed(i, param, which):
@@ -264,7 +305,7 @@ class JITFunction(JITCallable, KernelInterface):
         return self._launcher.variants.preload(specialization_data)
 
     def add_pre_run_hook(self, hook):
-        assert callable(hook)
+        assert callable(hook), "a hook is a function of the launch's arguments; found %r" % (hook,)
         self.pre_run_hooks.append(hook)
 
     def is_gluon(self):
@@ -286,10 +327,7 @@ class JITFunction(JITCallable, KernelInterface):
         return functools.partial(self._launcher.launch if fast is None or self.pre_run_hooks
                                  else fast, grid)
 
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel: kernels are "
-                           "launched by %s[grid](..), with a tuple of one to three numbers as the "
-                           "grid" % self.__name__)
+    __call__ = KernelInterface.__call__
 
     def __repr__(self):
         return "JITFunction(%s:%s)" % (self.module, self.fn.__qualname__)
@@ -306,7 +344,14 @@ class JITFunction(JITCallable, KernelInterface):
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
-        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+        do_not_specialize_on_alignment=None, debug=None, noinline=None, **unknown):
+    for name in unknown:
+        known = [n for n in inspect.signature(jit).parameters if n not in ("fn", "unknown")]
+        at_launch = "; it is given where the kernel is launched: kernel[grid](.., %s=%r)" \
+            % (name, unknown[name]) if name in ("num_warps", "num_stages", "num_ctas") else None
+        raise TypeError("jit() got an unexpected keyword argument '%s'%s"
+                        % (name, at_launch or tilec.meant(name, known)))
+
     def decorate(fn):
         assert callable(fn), "@triton.jit is for functions; found %r" % (fn,)
         return JITFunction(fn, version, do_not_specialize, do_not_specialize_on_alignment, debug,

@@ -31,6 +31,12 @@ BUILTIN_NAMES = frozenset(
 HOST_MODULES = frozenset(["math", "copy", "torch", "numpy", "typing", "builtins", "dataclasses"])
 
 
+def type_name(v):
+    """Of Python's own types the name alone."""
+    module = type(v).__module__
+    return type(v).__qualname__ if module == "builtins" else "%s.%s" % (module, type(v).__qualname__)
+
+
 class Unsupported(Exception):
     """A value that a kernel refers to and that cannot be written as text."""
 
@@ -288,13 +294,13 @@ class Part:
             return str(v)
         if jit_of(v) is not None or language_name(v):
             return self._named(v)
-        if hasattr(v, "__index__") and hasattr(v, "dtype"):        # a number of numpy or torch
-            return repr(int(v))
+        if hasattr(v, "__index__") and hasattr(v, "dtype") and getattr(v, "shape", ()) in ((), (1,)):
+            return repr(int(v))                                    # a number of numpy or torch
         if isinstance(v, type):
             name = "%s.%s" % (v.__module__, v.__qualname__)
             known = isinstance(getattr(core, v.__name__, None), core.dtype)
             raise Unsupported(name + (", for which tl.%s is written" % v.__name__ if known else ""))
-        raise Unsupported("a %s.%s" % (type(v).__module__, type(v).__qualname__))
+        raise Unsupported("a " + type_name(v))
 
     def _tuple(self, v):
         items = ", ".join(map(self.literal, v))

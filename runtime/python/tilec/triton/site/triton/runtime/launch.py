@@ -40,6 +40,12 @@ _COUNTS = frozenset(["num_warps", "num_stages", "num_ctas"])
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
 _OPTIONS = frozenset([*_FOLLOWED, *_UNMET, *_IGNORED])
+# What people give to a launch that takes it elsewhere.
+_OTHER_WORDS = {"stream": "; a launch goes to torch's current stream: with torch.cuda.stream(s): ..",
+                "grid": "; the grid stands in brackets: kernel[grid](..)",
+                "warmup": "; kernel.warmup(.., grid=grid) compiles without a launch",
+                "device": "; a kernel runs where its arrays are",
+                "interpret": "; TRITON_INTERPRET=1 in the environment interprets"}
 _warned = set()
 
 # The profiler's, while it is on: timed(runtime, stream, launch) makes the launch.
@@ -396,6 +402,14 @@ def _leaf_shape(v):
     return "leaf" if is_leaf(v) else _shape_of(v)
 
 
+def _has_hash(v):
+    try:
+        hash(v)
+    except (TypeError, ValueError):           # of a memoryview that can be written to
+        return False
+    return True
+
+
 def _constant(v):
     if isinstance(v, (tuple, list)):
         return (type(v),) + tuple(_constant(unwrap(x)) for x in v)
@@ -403,8 +417,8 @@ def _constant(v):
         return type(v), repr(v)
     if isinstance(v, core.dtype):
         return "dtype", str(v)
-    if v.__hash__ is None:
-        raise kernel_text.Unsupported("a %s.%s" % (type(v).__module__, type(v).__qualname__))
+    if not _has_hash(v):
+        raise kernel_text.Unsupported("a " + kernel_text.type_name(v))
     return "object", v              # functions, types: equal when the same
 
 
@@ -459,7 +473,7 @@ class Launcher:
         self.programs, self.fast = {}, None
         self.variants = Variants(self)
 
-    def launch(self, grid, *args, **kwargs):
+    def launch(self, grid, /, *args, **kwargs):
         return self.run(grid, False, args, kwargs)
 
     def _is_plain(self, bound):
@@ -475,9 +489,16 @@ class Launcher:
 
     # -- the long way --
 
+    def _check_kinds(self):
+        for p in self.jit.signature.parameters.values():
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                raise TypeError("kernel '%s' has the parameter '%s': a launch passes a fixed list of "
+                                "arguments; write each, or pass a tuple" % (self.jit.__name__, p))
+
     def bind(self, args, kwargs):
         """(values by parameter, what no parameter is called)"""
         try:
+            self._check_kinds()
             return self.binder(*args, **kwargs)
         except TypeError as e:
             for name in kwargs:              # what is missing may have been given by a wrong name
@@ -489,9 +510,10 @@ class Launcher:
     def call_of(self, bound, options):
         self._check_overrides(options)
         words = tuple(options.items())
-        if not options.keys() <= _COUNTS or words not in self.checked:
+        is_count = options.keys() <= _COUNTS and all(map(_has_hash, options.values()))
+        if not is_count or words not in self.checked:
             self._check_options(options)
-            self.checked.update([words] if options.keys() <= _COUNTS else [])
+            self.checked.update([words] if is_count else [])
         debug = options.get("debug", self.jit.debug) or knobs.runtime.debug
         if self._is_plain(bound):
             program = self.programs.get(())
@@ -522,7 +544,10 @@ class Launcher:
     def _check_options(self, options):
         self._check_counts(options)
         warps = options.get("num_warps") or 1
-        assert warps > 0 and warps & (warps - 1) == 0, "num_warps must be a power of 2"
+        given = unwrap(options.get("num_warps"))
+        is_power = warps > 0 and warps & (warps - 1) == 0
+        assert is_power and given != 0, "num_warps must be a power of 2: 1, 2, 4, 8, 16 or 32; got %s" \
+            % given
         if warps > MOST_WARPS:
             raise OutOfResources(warps * 32, MOST_WARPS * 32, "threads")
         arch = re.fullmatch(r"sm_?(\d+)a?", str(options.get("arch") or ""))
@@ -539,7 +564,7 @@ class Launcher:
             if name not in _UNMET:
                 known = [*self.jit.arg_names, *_OPTIONS]
                 raise KeyError("Keyword argument %s was specified but unrecognised%s"
-                               % (name, tilec.meant(name, known)))
+                               % (name, _OTHER_WORDS.get(name) or tilec.meant(name, known)))
             if value != _UNMET[name] and value is not None and name not in _warned:
                 _warned.add(name)
                 warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
@@ -575,14 +600,30 @@ class Launcher:
                                    "of constexprs text and types, too"
                                    % (jit.__name__, what, e)) from e
         call.program.check_globals()
-        compiled = self.variants.get(call, bound, warmup)
-        if warmup or compiled is None:
-            return compiled
-        if callable(grid):
-            grid = tilec._grid_of(jit.__name__, grid, dict(bound))
-        with call.program.errors():
-            self._go(call, compiled, grid, bound)
+        if warmup and grid is not None and not callable(grid):
+            tilec._grid_words(grid)                # says what is wrong with it
+        with self._naming_no_arrays(bound):
+            compiled = self.variants.get(call, bound, warmup)
+            if warmup or compiled is None:
+                return compiled
+            if callable(grid):
+                grid = tilec._grid_of(jit.__name__, grid, dict(bound))
+            with call.program.errors():
+                self._go(call, compiled, grid, bound)
         return compiled
+
+    @contextlib.contextmanager
+    def _naming_no_arrays(self, bound):
+        """A list or a text among the arguments is what an error of the kernel is likely to be about."""
+        try:
+            yield
+        except CompilationError as e:
+            for p in self.jit.params:
+                v = bound[p.name]
+                if not p.is_constexpr and isinstance(v, (str, list, tuple)):
+                    e.error_message = "%s\nnote: argument '%s' is a %s%s" % (
+                        e.message, p.name, type(v).__name__, tilec._array_instead(v))
+            raise
 
     def _go(self, call, compiled, grid, bound):
         on = self.where(call.values)

@@ -16,10 +16,15 @@ class TensorDescriptor:
     padding: str = "zero"
 
     def __post_init__(self):
+        for name in ("shape", "strides", "block_shape"):
+            if not hasattr(getattr(self, name), "__len__") or isinstance(getattr(self, name), str):
+                raise TypeError("%s of a TensorDescriptor is a list of numbers, one for each dimension; "
+                                "found %r" % (name, getattr(self, name)))
         rank = len(self.shape)
-        assert len(self.strides) == rank, "rank mismatch: %s" % self
-        assert len(self.block_shape) == rank, "rank mismatch: %s" % self
-        assert 0 < rank <= 5, "rank must be 1 to 5"
+        assert rank == len(self.strides) == len(self.block_shape), \
+            "rank mismatch: shape has %d entries, strides %d, block_shape %d" \
+            % (rank, len(self.strides), len(self.block_shape))
+        assert 0 < rank <= 5, "rank must be 1 to 5, not %d" % rank
         assert self.strides[-1] == 1, \
             "the last dimension must be contiguous, its stride 1; got %s" % (self.strides,)
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
@@ -27,20 +32,28 @@ class TensorDescriptor:
                 raise TypeError("the base of a TensorDescriptor is a torch tensor, not a %s.%s; "
                                 "tilec.TensorDescriptor takes any array"
                                 % (type(self.base).__module__, type(self.base).__name__))
-            assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned"
+            assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned; its address is %#x, " \
+                "as of a slice: tensor.clone() begins at one" % self.base.data_ptr()
         validate_block_shape(self.block_shape)
         size = self.base.dtype.itemsize
         for stride in self.strides[:-1]:
-            assert stride * size % 16 == 0, "strides must be 16-byte aligned"
+            assert stride >= 0, "strides must not be negative; got %s" % (self.strides,)
+            assert stride * size % 16 == 0, "strides must be 16-byte aligned; %d elements of %d bytes " \
+                "are %d" % (stride, size, stride * size)
         for n in self.shape:
-            assert n > 0, "shape must be positive"
-        assert self.padding in ("zero", "nan"), "Illegal value for padding"
+            assert n > 0, "shape must be positive; got %s" % (self.shape,)
+        assert self.padding in ("zero", "nan"), \
+            "Illegal value for padding: 'zero' or 'nan', not %r" % (self.padding,)
         if self.padding == "nan":
             assert self.base.dtype.is_floating_point, \
                 "Padding option `nan` is only supported for floating point tensors"
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero"):
+        if not callable(getattr(tensor, "stride", None)):
+            raise TypeError("from_tensor takes a torch tensor, not a %s.%s; "
+                            "tilec.TensorDescriptor.from_tensor takes any array"
+                            % (type(tensor).__module__, type(tensor).__name__))
         return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)
 
 

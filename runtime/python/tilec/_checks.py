@@ -1,0 +1,119 @@
+"""What is said of wrong arguments, looked at where they are taken or where something failed."""
+import ctypes as C
+import inspect
+import os
+import re
+
+__all__ = ["_EXECUTORS", "_array_instead", "_b", "_check_where", "_folders", "_instead",
+           "_integer_instead", "_set_field", "_short", "meant", "wrong_call"]
+
+_EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
+
+
+def _b(text):
+    return None if text is None else os.fsencode(text)
+
+
+def meant(name, known):
+    """What an error adds to an unknown name: the known one that is like it."""
+    import difflib                          # takes its time to import
+    by_lower = {k.lower(): k for k in known}               # block is as close to BLOCK as can be
+    like = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return "; did you mean '%s'?" % by_lower[like[0]] if like else ""
+
+
+def _set_field(fields, name, value):
+    """Sets a field of one of the library's structs: an address in a text's place would be read."""
+    kind = dict(fields._fields_)[name]
+    if kind is C.c_char_p and isinstance(value, (str, os.PathLike)):
+        value = _b(value)
+    if kind is C.c_char_p and not isinstance(value, (bytes, type(None))):
+        raise TypeError("%s= is a text; got %r of type %s" % (name, value, type(value).__name__))
+    if kind is C.c_bool and not isinstance(value, (bool, int)):
+        raise TypeError("%s= is True or False; got %r" % (name, value))
+    if kind is C.c_uint32 and not (hasattr(value, "__index__") and 0 <= value < 2**32):
+        raise TypeError("%s= is a whole number from 0 on; got %r" % (name, value))
+    setattr(fields, name, value)
+
+
+def _folders(include_dirs):
+    if isinstance(include_dirs, (str, bytes, os.PathLike)):
+        raise TypeError("include_dirs is a list of folders, as in [%r]" % (include_dirs,))
+    return [_b(d) for d in include_dirs]
+
+
+def _check_where(file, on):
+    if file is not None and not isinstance(file, (str, bytes, os.PathLike)):
+        raise TypeError("file= is the path of a .tile or .py file; got %r of type %s"
+                        % (file, type(file).__name__))
+    if on is not None and on not in _EXECUTORS:
+        raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
+
+
+def _takes_one(function):
+    """Can it be called with one value?  Of what is written in C nothing is known."""
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
+
+
+def wrong_call(what, function, values, error):
+    """The error of function(values), where it is the program's and values a dictionary, in other
+    words: `what` it is for; None: it says enough."""
+    name = error.args[0] if error.args else None
+    if isinstance(error, KeyError):
+        return None if name in values or name is None else KeyError(
+            "%s asks for '%s'; there are %s"
+            % (what, name, ", ".join(v for v in values if v not in ("grid", "warmup"))))
+    if isinstance(error, AttributeError):
+        return None if getattr(error, "obj", None) is not values else AttributeError(
+            "%s is given a dictionary: write [%r], not .%s" % (what, error.name, error.name))
+    return None if _takes_one(function) else TypeError(
+        "%s is called with the values of its parameters, one dictionary: lambda meta: .." % what)
+
+
+def _short(value):
+    """The value on one line of an error."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else "%s .. of type %s" % (text[:60], type(value).__name__)
+
+
+def _integer_instead(value):
+    """How the value becomes an integer."""
+    if isinstance(value, str):
+        return ": numbers stand without quotes"
+    if callable(value):
+        return ": a function gives all of it, kernel[lambda meta: (.., ..)]"
+    if hasattr(value, "shape") and getattr(value, "shape") != ():
+        return ": its size is array.shape[0]"
+    if isinstance(value, float) or hasattr(value, "item"):
+        return ": triton.cdiv(n, BLOCK) or n // BLOCK gives one, int(x) of what is whole"
+    return ""
+
+
+def _instead(dtype):
+    """What to pass in place of an array of such elements, as far as there is something."""
+    if getattr(dtype, "fields", None):
+        return ": a structured array is passed field by field"
+    if str(getattr(dtype, "byteorder", "=")) in "><" and getattr(dtype, "kind", "") in "iufc":
+        return ": this machine's byte order is dtype.newbyteorder('=')"
+    if "complex" in str(dtype):
+        return ": real and imaginary parts are passed as an array of floats"
+    return ""
+
+
+def _array_instead(a):
+    """What was meant by an argument that is none."""
+    if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
+        return "; numpy.load(%r) reads the file" % os.fspath(a)
+    if isinstance(a, str) and re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", a):
+        return "; a number stands without quotes: %s" % a.strip()
+    if isinstance(a, str):
+        return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
+    if isinstance(a, (list, tuple, range)):
+        return "; numpy.array(values, numpy.float32) makes an array of a %s" % type(a).__name__
+    return ""
