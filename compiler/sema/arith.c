@@ -476,7 +476,9 @@ check_shift(TlSema *s, const TlSv *count, const TlValue *x, TlRange range)
 {
    const TlDtypeInfo *info = &tl_dtype_info[tl_type_elem(x->type)->dtype];
    bool is_known = count->kind == TL_SV_INT && !count->is_large;
-   if (is_known && count->i >= (int64_t)info->bits)
+   if (is_known && count->i < 0)
+      tl_report(s->diags, E0212, range, (long long)count->i);
+   else if (is_known && count->i >= (int64_t)info->bits)
       tl_report(s->diags, W0220, range, (long long)count->i, info->bits, info->text);
 }
 

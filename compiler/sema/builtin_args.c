@@ -471,7 +471,9 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));
       else if (is_type)
          tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
-      else if (v->kind == TL_SV_TUPLE && (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
+      else if (v->kind == TL_SV_TUPLE && strcmp(call->row->name, "num_programs") != 0 &&
+               strcmp(call->row->name, "program_id") != 0 &&
+               (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
          tl_help(s->diags, "one axis at a time, the last first: tl.sum(tl.sum(x, 1), 0)");
       else if (is_bool)
          tl_help(s->diags, "write %s=True or %s=False", param, param);

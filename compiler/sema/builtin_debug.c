@@ -115,8 +115,10 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    bool holds;
    if (c->kind == TL_SV_POISON)
       return *c;
-   if (c->kind == TL_SV_STR && tl_call_has(call, 1) && msg->kind != TL_SV_STR) {
-      tl_report(s->diags, E0216, tl_call_arg_range(call, 0), "a text", "true");
+   bool is_function = c->kind == TL_SV_FUNC || c->kind == TL_SV_BUILTIN;
+   if (is_function || (c->kind == TL_SV_STR && (!tl_call_has(call, 1) || msg->kind != TL_SV_STR))) {
+      tl_report(s->diags, E0216, tl_call_arg_range(call, 0), is_function ? "a function" : "a text",
+                "true");
       tl_help(s->diags, "the condition comes first: tl.static_assert(condition, \"text\")");
       return tl_sv_poison();
    }

@@ -398,10 +398,14 @@ tl_builtin_histogram(TlSema *s, const TlCall *call)
    TlValue *args[2] = {tl_call_tile(s, call, 0), NULL};
    if (!args[0] || !tl_call_int(s, call, 1, &bins))
       return tl_sv_poison();
-   if (tl_dtype_is_float(tl_value_dtype(args[0]))) {
+   if (tl_value_is_ptr(args[0]) || tl_dtype_is_float(tl_value_dtype(args[0]))) {
       tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name, "integers",
                 tl_type_cstr(s->arena, args[0]->type));
-      tl_help(s->diags, "give the number of each element's bin: ((x - low) / width).to(tl.int32)");
+      if (tl_value_is_ptr(args[0]))
+         tl_help(s->diags, "load the values first: tl.load(pointer)");
+      else
+         tl_help(s->diags,
+                 "give the number of each element's bin: ((x - low) / width).to(tl.int32)");
       return tl_sv_poison();
    }
    if (!tl_call_mask(s, call, 2, args[0]->type, &args[1]))

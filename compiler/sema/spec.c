@@ -337,7 +337,9 @@ annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *o
          return false;
       }
    }
-   if (!t && source->is_tile) {
+   size_t len = text ? strlen(text) : 0;
+   bool has_star = len && (*text == '*' || text[len - 1] == '*'); /* no class of the host */
+   if (!t && (source->is_tile || has_star)) {
       tl_report(s->diags, E0268, a->range, text);
       help_type(s, text);
       return false;

@@ -167,7 +167,10 @@ parse_decorator(Split *sp, size_t i)
    if (tl_parser_run(&ps, TL_TOK_START_EXPR))
       return ps.result;
    TlRange r = tl_range(sp->file, sp->t[i].begin, sp->t[end].begin);
-   tl_report(sp->cx->diags, R0101, r, reason_of(&scratch));
+   if (scratch.first && scratch.first->code == TL_DIAG_E0131) /* nor would Python read it */
+      tl_diags_repeat(sp->cx->diags, scratch.first);
+   else
+      tl_report(sp->cx->diags, R0101, r, reason_of(&scratch));
    return tl_mk_skipped(&ps, r, reason_of(&scratch));
 }
 
@@ -292,6 +295,10 @@ parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
       return i;
    }
    refuse_cuda_launch(sp, &tokens);
+   bool is_python = !scratch.first ||
+                    (scratch.first->code != TL_DIAG_E0117 && scratch.first->code != TL_DIAG_E0118);
+   if (!is_python) /* nor would Python read the file */
+      tl_diags_repeat(sp->cx->diags, scratch.first);
    TlRange r = tl_range(sp->file, sp->t[begin].begin, sp->t[i - 1].end);
    tl_mk_append(&ps, out, tl_mk_skipped(&ps, r, reason_of(&scratch)));
    for (size_t k = kernels; k < sp->kernels.len; k++)
