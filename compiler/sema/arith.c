@@ -433,6 +433,12 @@ is_no_number(const TlSv *v)
    return v->kind != TL_SV_VALUE && !tl_sv_is_number(v);
 }
 
+static bool
+is_matrix(const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type) && v->value->type->rank > 1;
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -444,7 +450,13 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    else if (is_no_number(a) || is_no_number(b))
       (void)tl_help_no_number(s, is_no_number(a) ? a : b);
    else if (op == TL_AST_OP_MATMUL)
-      tl_help(s->diags, "use tl.dot(a, b)");
+      tl_help(s->diags,
+              is_matrix(a) || is_matrix(b)
+                 ? "use tl.dot(a, b)"
+                 : "'@' is the product of matrices, tl.dot(a, b); elements are multiplied "
+                   "by '*'");
+   else if ((op == TL_AST_OP_IN || op == TL_AST_OP_NOT_IN) && !is_no_number(b))
+      tl_help(s->diags, "tl.max(x == a) asks whether a is among the elements of a tile x");
    else if (op == TL_AST_OP_BITXOR && (is_float(a) || is_float(b)))
       tl_help(s->diags, "'^' is the exclusive or of bits; a power is x * x, "
                         "tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
@@ -495,6 +507,14 @@ check_nan(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
       tl_report(s->diags, W0219, range, tl_ast_op_text[op], op == TL_AST_OP_NE ? "true" : "false");
 }
 
+static bool
+is_comparison(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_SPLAT))
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->opcode >= TL_OP_EQ && v->def->opcode <= TL_OP_GE;
+}
+
 static TlSv
 numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -512,7 +532,8 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       y = tl_sema_cast(s, y, fp32, range);
    }
    bool is_sum = row.op == TL_OP_ADD || row.op == TL_OP_SUB;
-   if (is_sum && tl_type_elem(x->type)->dtype == TL_I1) {
+   if (is_sum && tl_type_elem(x->type)->dtype == TL_I1 &&
+       (!tl_is_tried(s) || (is_comparison(x) && is_comparison(y)))) {
       tl_report(s->diags, W0255, range, tl_ast_op_text[op]);
       tl_help(s->diags, "write a | b, or a & b; to count .to(tl.int32) comes first");
    }
@@ -653,6 +674,8 @@ tl_sema_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
    }
    if (op != TL_AST_OP_NEG)
       return undefined_unary(s, op, a, range);
+   if (t == TL_I1)
+      tl_report(s->diags, W0226, range);
    check_overflow(s, TL_OP_SUB, zero, x);
    return tl_sv_value(tl_b2(&s->b, TL_OP_SUB, zero, x));
 }

@@ -212,7 +212,8 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
    }
    bool is_of_descriptor = strcmp(name, "load") == 0 || strcmp(name, "store") == 0 ||
                            strcmp(name, "gather") == 0 || strcmp(name, "scatter") == 0;
-   if (self->kind == TL_SV_VALUE && (is_of_descriptor || self->value->type->kind == TL_TYPE_SCALAR))
+   if (self->kind == TL_SV_VALUE && !tl_name_instead(name) &&
+       (is_of_descriptor || self->value->type->kind == TL_TYPE_SCALAR))
       tl_blame(s, self->value, TL_WANT_OTHER);
    if (self->kind == TL_SV_TYPE && strcmp(name, "element_ty") == 0)
       tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);

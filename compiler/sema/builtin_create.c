@@ -53,6 +53,8 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    }
    int64_t len = end - start;
+   if (!(len & (len - 1)) && len > TL_MAX_TILE_ELEMS)
+      return tl_sv_refuse(s, E0309, call->range, TL_MAX_TILE_ELEMS, (unsigned long long)len);
    if (len & (len - 1)) {
       int64_t power = 1;
       while (power < len)

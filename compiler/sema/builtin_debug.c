@@ -135,8 +135,13 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    if (holds)
       return tl_sv_none();
    bool has_text = msg->kind == TL_SV_STR && msg->s.len > 0;
-   return tl_sv_refuse(s, E0342, call->range, has_text ? ": " : "",
-                       has_text ? tl_text_cstr(s, msg->s) : "");
+   tl_report(s->diags, E0342, call->range, has_text ? ": " : "",
+             has_text ? tl_text_cstr(s, msg->s) : "");
+   const TlSvFunc *in = s->impl->act ? s->impl->act->func : NULL;
+   if (in && tl_in_library(s->sources, call->range))
+      tl_help(s->diags, "it is said by the library's '%s': `tilec doc %s` has an example", in->name,
+              in->name);
+   return tl_sv_poison();
 }
 
 TlSv

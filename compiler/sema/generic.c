@@ -14,7 +14,8 @@
 
 typedef struct Param {
    bool is_pointer;
-   bool has_want; /* of its elements, or of the scalar itself */
+   bool has_want;    /* of its elements, or of the scalar itself */
+   bool needs_other; /* a descriptor or a tuple: unless it turns out to be a pointer */
    TlWant want;
 } Param;
 
@@ -45,7 +46,7 @@ typedef struct Checker {
    bool is_refined; /* by what the trial found wanting: another may do better */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
-   bool needs_other; /* a descriptor or a tuple, which nothing describes */
+   bool needs_other; /* one of them does, which nothing describes */
 } Checker;
 
 /* ---- variants ---- */
@@ -212,8 +213,9 @@ refine(Checker *c, const TlValue *v, TlWant want)
    if (t.param < 0)
       return;
    Param *p = &c->params[t.param];
-   c->needs_other |= want == TL_WANT_OTHER;
-   if (want == TL_WANT_POINTER) {
+   if (want == TL_WANT_OTHER) {
+      p->needs_other = true;
+   } else if (want == TL_WANT_POINTER) {
       c->is_refined = !p->is_pointer;
       p->is_pointer = true;
    } else if (!p->has_want) {
@@ -293,8 +295,10 @@ try_variant(Checker *c, unsigned variant)
 {
    memset(c->params, 0, c->kernel->num_params * sizeof *c->params);
    Trial t = try_out(c, variant);
-   while (!t.func && c->is_refined && !c->needs_other)
+   while (!t.func && c->is_refined)
       t = try_out(c, variant);
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      c->needs_other |= c->params[i].needs_other && !c->params[i].is_pointer;
    return t;
 }
 
@@ -333,6 +337,12 @@ is_float_value(const TlSv *v)
 {
    const TlType *t = v->kind == TL_SV_VALUE ? tl_type_elem(v->value->type) : NULL;
    return v->kind == TL_SV_FLOAT || (t && t->kind == TL_TYPE_SCALAR && tl_dtype_is_float(t->dtype));
+}
+
+bool
+tl_is_tried(const TlSema *s)
+{
+   return s->impl->blame.hear;
 }
 
 void
@@ -512,7 +522,11 @@ is_certain(const TlDiag *d)
 static bool
 is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
 {
-   if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312)
+   static const char backwards[] = "and 0"; /* arange(BLOCK, 0) */
+   size_t len = strlen(d->text), tail = strlen(backwards);
+   bool is_backwards = d->code == TL_DIAG_E0315 && strcmp(d->text + len - tail, backwards) == 0;
+   if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312 &&
+       !is_backwards)
       return false;
    for (unsigned v = 0; v < TINY; v++)
       if (!same_diag(trials[v].first, d))
@@ -660,8 +674,7 @@ static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
-      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250 ||
-                            d->code == TL_DIAG_W0255; /* guesses */
+      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250; /* guesses */
       if (is_syntax(d))
          continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))

@@ -850,7 +850,7 @@ check_skipped(TlSema *s, const TlNode *n)
        !strstr(why, "found name"))
       return;
    const char *word = tl_arena_strndup(s->arena, text, first), *near = tl_nearest_keyword(word);
-   if (!near)
+   if (!near || strcmp(near, word) == 0)
       return;
    tl_report(s->diags, E0240, n->range, why);
    tl_help(s->diags, "did you mean '%s' in place of '%s'?", near, word);

@@ -114,8 +114,12 @@ check_mention(const Lint *l, const TlMention *m)
    const TlSvFunc *fn = m->symbol || m->is_keyword ? NULL : compiled_around(l, m->range);
    if (is_before_binding(l, m)) {
       tl_report(s->diags, E0200, m->range, m->name);
-      tl_help(s->diags, "'%s' is first set %s: give it a value before this line, such as %s = 0.0",
-              m->name, m->is_write ? "here" : "further down", m->name);
+      if (tl_is_compared_statement(s, m->range))
+         tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", m->name);
+      else
+         tl_help(s->diags,
+                 "'%s' is first set %s: give it a value before this line, such as %s = 0.0",
+                 m->name, m->is_write ? "here" : "further down", m->name);
       return;
    }
    if (!fn && !m->symbol && m->node->kind == TL_AST_NAME)
@@ -547,6 +551,16 @@ check_comments(TlSema *s)
    }
 }
 
+static void
+warn_of_idle(TlSema *s, const TlKernelInfo *k)
+{
+   const TlSvFunc *fn = tl_function_of(s, k->name);
+   tl_report(s->diags, W0216, k->name_range, k->name);
+   if (fn && tl_returns_value(fn->node))
+      tl_help(s->diags, "a kernel gives nothing back: in place of 'return' write results with "
+                        "store(pointer, value, mask)");
+}
+
 void
 tl_sema_lint(TlSema *s, const TlNames *names)
 {
@@ -579,5 +593,5 @@ tl_sema_lint(TlSema *s, const TlNames *names)
    check_comments(s);
    /* Beside other messages it would most often be a second one for the same mistake. */
    for (size_t i = 0; i < s->impl->idle.len && !s->diags->first; i++)
-      tl_report(s->diags, W0216, s->impl->idle.data[i]->name_range, s->impl->idle.data[i]->name);
+      warn_of_idle(s, s->impl->idle.data[i]);
 }

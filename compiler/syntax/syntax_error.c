@@ -564,6 +564,13 @@ help_c_parameter(TlParser *ps, const Place *p)
       first--;
    if (!is_def || first == p->at || p->t[first].kind != TL_TOK_NAME)
       return false;
+   const TlToken *t = &p->t[p->at];
+   if (t[0].kind == TL_TOK_DOT && t[1].kind == TL_TOK_NAME && t[2].kind == TL_TOK_NAME) {
+      tl_help(ps->diags, "a parameter's type stands behind its name: %.*s: %.*s", text_len(&t[2]),
+              ps->text + t[2].begin, (int)(t[1].end - p->t[first].begin),
+              ps->text + p->t[first].begin);
+      return true;
+   }
    Run r = run_from(p, first);
    const char *of_c = dtype_of(p, r.type, buf, sizeof buf);
    if (r.is_names && of_c == buf && !r.has_star)
@@ -782,6 +789,8 @@ give_help(TlParser *ps, const Place *p)
 {
    int found = kind_at(p, 0), before = kind_at(p, 1);
    const char *help = operator_slip(p);
+   if (found == TL_TOK_COMMA && before == TL_TOK_LBRACKET)
+      help = "is a ':' missing before the ','? x[:, None] adds a dimension";
    if (!help)
       help = statement_slip(p);
    if (help) {

@@ -68,6 +68,26 @@ def item_of_pointer(x, n, B: tl.constexpr):
     x[i] = 1.0
 
 
+@triton.jit
+def asks_for_no_program(x, y):
+    v = tl.load(x + tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 32)[None, :])
+    tl.store(y + tl.arange(0, 64), tl.sum(v, axis=0))
+
+
+@triton.jit
+def tensor_of_torch(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i * x.element_size(), i < n), i < n)
+
+
+@triton.jit
+def gives_back(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i, i < n)
+    tl.store(y + i, v, i < n)
+    return v
+
+
 # CHECK: untyped_shapes.py:15:78: error[E0312]: inner dimensions of 'dot' must match; left has 64, right has 32
 # CHECK: untyped_shapes.py:21:21: error[E0291]: tile<fp32, 64x1> cannot be broadcast to shape [64]
 # CHECK: untyped_shapes.py:28:8: error[E0289]: a condition must be a scalar; got tile<i1, 64>
@@ -80,4 +100,7 @@ def item_of_pointer(x, n, B: tl.constexpr):
 # CHECK: untyped_shapes.py:62:67: error[E0253]: 'store' has no parameter 'mas'
 # CHECK: untyped_shapes.py:68:5: error[E0230]: an item of ptr<fp32> cannot be assigned
 # CHECK: help: write memory with tl.store(pointer + offsets, value, mask)
+# CHECK: untyped_shapes.py:74:36: error[E0291]: tile<fp32, 32> cannot be broadcast to shape [64]
+# CHECK: untyped_shapes.py:80:37: error[E0202]: i32 has no attribute 'element_size'
+# CHECK: untyped_shapes.py:88:5: error[E0235]: a kernel must not return a value
 # CHECK-NOT: error[
