@@ -342,6 +342,14 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
    tl_build(b, TL_OP_DEVICE_ASSERT, &ok, 1, NULL, 0, &attr, 1, 0);
 }
 
+static bool
+is_comparison(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_SPLAT))
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->opcode >= TL_OP_EQ && v->def->opcode <= TL_OP_GE;
+}
+
 /* ---- pointer arithmetic ---- */
 TlValue *
 tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange range)
@@ -351,11 +359,16 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    if (!off)
       return NULL;
    const TlType *elem = tl_type_elem(off->type);
-   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype)) {
+   bool is_mask = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1 &&
+                  tl_type_is_tile(off->type) && (!tl_is_tried(s) || is_comparison(off));
+   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype) || is_mask) {
       tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
       tl_blame_sv(s, offset, TL_WANT_INT);
       const char *quotient = tl_help_quotient(s, off);
-      if (quotient)
+      if (is_mask)
+         tl_help(s->diags, "a mask has a place of its own: tl.load(pointer, mask=..), "
+                           "tl.store(pointer, value, mask=..)");
+      else if (quotient)
          tl_help(s->diags, "%s", quotient);
       else if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
          tl_help(s->diags, "an offset is whole: .to(tl.int32) or .to(tl.int64); to add to what "
@@ -505,14 +518,6 @@ check_nan(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
    if (is_nan_number(a) || is_nan_number(b))
       tl_report(s->diags, W0219, range, tl_ast_op_text[op], op == TL_AST_OP_NE ? "true" : "false");
-}
-
-static bool
-is_comparison(const TlValue *v)
-{
-   while (v->def && (v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_SPLAT))
-      v = tl_arg(v->def, 0);
-   return v->def && v->def->opcode >= TL_OP_EQ && v->def->opcode <= TL_OP_GE;
 }
 
 static TlSv

@@ -127,6 +127,12 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
                           ? tl_other_name(s, name)
                           : NULL;
    TlDtype dtype;
+   bool is_triton = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN && !is_tl &&
+                    (self->module->ns & TL_NS_TRITON);
+   if (is_triton && tl_builtin_find(TL_NS_TL, name)) {
+      tl_help(s->diags, "it is a name of triton.language: write tl.%s", name);
+      return;
+   }
    if (is_tl && tl_dtype_from_text(name, strlen(name), &dtype)) {
       tl_help(s->diags, "write tl.%s", tl_dtype_info[dtype].triton_name);
       return;

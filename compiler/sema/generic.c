@@ -714,10 +714,18 @@ is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
    bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
    bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
    return d->code == TL_DIAG_E0312 || d->code == TL_DIAG_E0333 ||
-          (is_shapes && (num_sizes == 2 || (is_access && num_sizes <= 4)));
+          (is_shapes && (num_sizes <= 2 || (is_access && num_sizes <= 4)));
 }
 
 /* Shapes that fit while all sizes are one number, and not with numbers of their own. */
+static void
+warn_of_misfit(Checker *c, const TlDiag *d, const char *sizes)
+{
+   tl_report(c->s->diags, W0224, d->range, sizes, d->text);
+   if (d->help)
+      tl_help(c->s->diags, "%s", d->help);
+}
+
 static void
 check_spread(Checker *c, unsigned variant)
 {
@@ -733,9 +741,24 @@ check_spread(Checker *c, unsigned variant)
    const TlDiag *d = first_error(t.first);
    if (!d || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
       return;
-   tl_report(c->s->diags, W0224, d->range, sizes_text(c), d->text);
-   if (d->help)
-      tl_help(c->s->diags, "%s", d->help);
+   warn_of_misfit(c, d, sizes_text(c));
+}
+
+/* Shapes that fit with one of the sizes alone that were tried, as that is written out beside it. */
+static bool
+check_only_size(Checker *c, const Trial *trials, const char *sizes, unsigned variant)
+{
+   unsigned num_sizes = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      num_sizes += is_guessed_size(c, i);
+   const TlDiag *d = variant ? first_error(trials[0].first) : NULL;
+   if (!d || !num_sizes || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
+      return false;
+   for (unsigned v = 1; v < variant; v++)
+      if (!same_diag(trials[v].first, d))
+         return false;
+   warn_of_misfit(c, d, sizes);
+   return true;
 }
 
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
@@ -743,7 +766,7 @@ static void
 check_world(Checker *c, TlChecked *out)
 {
    Trial trials[NUM_VARIANTS];
-   const char *typing = NULL;
+   const char *typing = NULL, *sizes = NULL;
    bool is_out = false;
    unsigned errors = c->s->diags->num_errors;
    for (unsigned v = 0; v < NUM_VARIANTS; v++) {
@@ -758,12 +781,14 @@ check_world(Checker *c, TlChecked *out)
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
          if (is_exact)
             out->func = trials[v].func;
-         else
+         else if (!check_only_size(c, trials, sizes, v))
             check_spread(c, v);
          return;
       }
-      if (v == 0)
+      if (v == 0) {
          typing = typing_text(c);
+         sizes = sizes_text(c);
+      }
    }
    bool is_tried = !needs_what_nothing_guesses(c) && !c->needs_other && !is_out;
    if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||

@@ -128,6 +128,11 @@ check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
       call->func->kind == TL_AST_SUBSCRIPT ? &tl_ast_Subscript(call->func)->indices : NULL;
    if (grid && grid->len > MOST)
       return refuse_grid(s, grid->data[MOST]->range, many, fold);
+   for (size_t i = 0; grid && grid->len > 1 && i < grid->len; i++)
+      if (grid->data[i]->kind == TL_AST_TUPLE)
+         return refuse_grid(s, grid->data[i]->range, "its sizes are integers",
+                            "the grid is one tuple, k[(programs,)](..), and threads are the "
+                            "compiler's matter: num_warps=4");
    const TlNode *given = grid && grid->len == 1 ? grid->data[0] : NULL;
    TlSv v = given && given->kind == TL_AST_NAME
                ? tl_quiet_value(s, tl_module_frame(s, s->impl->main), given, NULL)

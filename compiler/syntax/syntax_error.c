@@ -293,6 +293,10 @@ operator_slip(const Place *p)
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_ASSIGN &&
        p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN)
       return "an argument given by its name is one value; conditions are joined by '&'";
+   if (found == TL_TOK_COLON && before == TL_TOK_NAME && p->expected[TL_TOK_ASSIGN] &&
+       p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
+       p->t[p->first].kind != TL_TOK_DEF)
+      return "an argument is given by its name with '=': load(pointer, mask=inside)";
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
       return "arguments are separated by ',', as in range(0, n)";
