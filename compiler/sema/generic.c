@@ -791,8 +791,8 @@ check_world(Checker *c, TlChecked *out)
       }
    }
    bool is_tried = !needs_what_nothing_guesses(c) && !c->needs_other && !is_out;
-   if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||
-       c->s->diags->num_errors != errors)
+   if (c->s->diags->num_errors != errors || /* of a file that it imports: what follows is no news */
+       (is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)))
       return;
    if (is_tried && (report_certain(c, trials) ||
                     (c->kernel->is_launched && report_statement(c, trials, typing))))
