@@ -761,6 +761,16 @@ check_only_size(Checker *c, const Trial *trials, const char *sizes, unsigned var
    return true;
 }
 
+/* A file that it imports does not parse: what comes of it is no news. */
+static bool
+has_broken_import(const TlSema *s)
+{
+   for (const TlDiag *d = s->diags->first; d; d = d->next)
+      if (is_syntax(d) && d->range.file != s->impl->main->file)
+         return true;
+   return false;
+}
+
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
 static void
 check_world(Checker *c, TlChecked *out)
@@ -791,7 +801,7 @@ check_world(Checker *c, TlChecked *out)
       }
    }
    bool is_tried = !needs_what_nothing_guesses(c) && !c->needs_other && !is_out;
-   if (c->s->diags->num_errors != errors || /* of a file that it imports: what follows is no news */
+   if (c->s->diags->num_errors != errors || has_broken_import(c->s) ||
        (is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)))
       return;
    if (is_tried && (report_certain(c, trials) ||
