@@ -137,10 +137,12 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    bool has_text = msg->kind == TL_SV_STR && msg->s.len > 0;
    tl_report(s->diags, E0342, call->range, has_text ? ": " : "",
              has_text ? tl_text_cstr(s, msg->s) : "");
-   const TlSvFunc *in = s->impl->act ? s->impl->act->func : NULL;
-   if (in && tl_in_library(s->sources, call->range))
-      tl_help(s->diags, "it is said by the library's '%s': `tilec doc %s` has an example", in->name,
-              in->name);
+   const TlActivation *act = s->impl->act; /* of what the user called */
+   while (act && act->caller && tl_in_library(s->sources, act->call_range))
+      act = act->caller;
+   if (act && act->func && tl_in_library(s->sources, call->range))
+      tl_help(s->diags, "it is said by '%s' of the library: `tilec doc %s` has an example",
+              act->func->name, act->func->name);
    return tl_sv_poison();
 }
 
