@@ -212,7 +212,10 @@ tl_nearest_try(TlNearest *n, const char *candidate)
    unsigned d = is_case ? 0 : distance(n->name, candidate, limit);
    bool has_common = d < len || is_case; /* one letter is not like another */
    bool is_short = len > 2 && strncmp(n->name, candidate, len) == 0; /* lang for language */
-   if (d > limit && is_short)
+   size_t room = strlen(candidate);
+   bool is_end = len > 3 && room > len && room - len <= 4 && candidate[room - len - 1] == '_' &&
+                 strcmp(candidate + room - len, n->name) == 0; /* warps for num_warps */
+   if (d > limit && (is_short || is_end))
       d = limit;
    if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
       n->distance = d;

@@ -342,6 +342,14 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
    tl_build(b, TL_OP_DEVICE_ASSERT, &ok, 1, NULL, 0, &attr, 1, 0);
 }
 
+static bool
+is_comparison(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_SPLAT))
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->opcode >= TL_OP_EQ && v->def->opcode <= TL_OP_GE;
+}
+
 /* ---- pointer arithmetic ---- */
 TlValue *
 tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange range)
@@ -351,11 +359,16 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    if (!off)
       return NULL;
    const TlType *elem = tl_type_elem(off->type);
-   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype)) {
+   bool is_mask = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1 &&
+                  tl_type_is_tile(off->type) && (!tl_is_tried(s) || is_comparison(off));
+   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype) || is_mask) {
       tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
       tl_blame_sv(s, offset, TL_WANT_INT);
       const char *quotient = tl_help_quotient(s, off);
-      if (quotient)
+      if (is_mask)
+         tl_help(s->diags, "a mask has a place of its own: tl.load(pointer, mask=..), "
+                           "tl.store(pointer, value, mask=..)");
+      else if (quotient)
          tl_help(s->diags, "%s", quotient);
       else if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
          tl_help(s->diags, "an offset is whole: .to(tl.int32) or .to(tl.int64); to add to what "
@@ -433,6 +446,12 @@ is_no_number(const TlSv *v)
    return v->kind != TL_SV_VALUE && !tl_sv_is_number(v);
 }
 
+static bool
+is_matrix(const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type) && v->value->type->rank > 1;
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -444,7 +463,13 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    else if (is_no_number(a) || is_no_number(b))
       (void)tl_help_no_number(s, is_no_number(a) ? a : b);
    else if (op == TL_AST_OP_MATMUL)
-      tl_help(s->diags, "use tl.dot(a, b)");
+      tl_help(s->diags,
+              is_matrix(a) || is_matrix(b)
+                 ? "use tl.dot(a, b)"
+                 : "'@' is the product of matrices, tl.dot(a, b); elements are multiplied "
+                   "by '*'");
+   else if ((op == TL_AST_OP_IN || op == TL_AST_OP_NOT_IN) && !is_no_number(b))
+      tl_help(s->diags, "tl.max(x == a) asks whether a is among the elements of a tile x");
    else if (op == TL_AST_OP_BITXOR && (is_float(a) || is_float(b)))
       tl_help(s->diags, "'^' is the exclusive or of bits; a power is x * x, "
                         "tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
@@ -476,7 +501,9 @@ check_shift(TlSema *s, const TlSv *count, const TlValue *x, TlRange range)
 {
    const TlDtypeInfo *info = &tl_dtype_info[tl_type_elem(x->type)->dtype];
    bool is_known = count->kind == TL_SV_INT && !count->is_large;
-   if (is_known && count->i >= (int64_t)info->bits)
+   if (is_known && count->i < 0)
+      tl_report(s->diags, E0212, range, (long long)count->i);
+   else if (is_known && count->i >= (int64_t)info->bits)
       tl_report(s->diags, W0220, range, (long long)count->i, info->bits, info->text);
 }
 
@@ -510,7 +537,8 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       y = tl_sema_cast(s, y, fp32, range);
    }
    bool is_sum = row.op == TL_OP_ADD || row.op == TL_OP_SUB;
-   if (is_sum && tl_type_elem(x->type)->dtype == TL_I1) {
+   if (is_sum && tl_type_elem(x->type)->dtype == TL_I1 &&
+       (!tl_is_tried(s) || (is_comparison(x) && is_comparison(y)))) {
       tl_report(s->diags, W0255, range, tl_ast_op_text[op]);
       tl_help(s->diags, "write a | b, or a & b; to count .to(tl.int32) comes first");
    }
@@ -651,6 +679,8 @@ tl_sema_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
    }
    if (op != TL_AST_OP_NEG)
       return undefined_unary(s, op, a, range);
+   if (t == TL_I1)
+      tl_report(s->diags, W0226, range);
    check_overflow(s, TL_OP_SUB, zero, x);
    return tl_sv_value(tl_b2(&s->b, TL_OP_SUB, zero, x));
 }

@@ -127,6 +127,12 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
                           ? tl_other_name(s, name)
                           : NULL;
    TlDtype dtype;
+   bool is_triton = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN && !is_tl &&
+                    (self->module->ns & TL_NS_TRITON);
+   if (is_triton && tl_builtin_find(TL_NS_TL, name)) {
+      tl_help(s->diags, "it is a name of triton.language: write tl.%s", name);
+      return;
+   }
    if (is_tl && tl_dtype_from_text(name, strlen(name), &dtype)) {
       tl_help(s->diags, "write tl.%s", tl_dtype_info[dtype].triton_name);
       return;
@@ -174,10 +180,21 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
       tl_help(s->diags, "did you mean '%s'?", n.best);
 }
 
+/* f(a. b): a variable or parameter of the kernel has this name. */
+static bool
+is_own_variable(const TlFrame *f, const char *name)
+{
+   if (!f || tl_is_host(f))
+      return false;
+   for (size_t i = 0; i < f->vars.len; i++)
+      if (strcmp(f->vars.data[i].name, name) == 0)
+         return f->vars.data[i].state == TL_VAR_BOUND;
+   return false;
+}
+
 TlSv
 tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange range)
 {
-   (void)f;
    TlSv out;
    if (self->kind == TL_SV_POISON)
       return *self;
@@ -192,9 +209,17 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
       tl_report(s->diags, E0201, range, self->module->name, name);
    else
       tl_report(s->diags, E0202, range, tl_sv_describe(s, self), name);
+   bool is_value = self->kind == TL_SV_VALUE || self->kind == TL_SV_INT;
+   if (is_value && is_own_variable(f, name)) {
+      tl_help(s->diags,
+              "'%s' is a value of its own: is a ',' or an operator meant in place of the '.'?",
+              name);
+      return tl_sv_poison();
+   }
    bool is_of_descriptor = strcmp(name, "load") == 0 || strcmp(name, "store") == 0 ||
                            strcmp(name, "gather") == 0 || strcmp(name, "scatter") == 0;
-   if (self->kind == TL_SV_VALUE && (is_of_descriptor || self->value->type->rank == 0))
+   if (self->kind == TL_SV_VALUE && !tl_name_instead(name) &&
+       (is_of_descriptor || self->value->type->kind == TL_TYPE_SCALAR))
       tl_blame(s, self->value, TL_WANT_OTHER);
    if (self->kind == TL_SV_TYPE && strcmp(name, "element_ty") == 0)
       tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);

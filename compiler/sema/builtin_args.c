@@ -257,11 +257,16 @@ tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to)
       int64_t n = tl_bits_to_int(to, tl_int_to_bits(to, v->i));
       if (n != v->i)
          becomes = tl_arena_printf(s->arena, "%lld", (long long)n);
+   } else if (strcmp(call->row->name, "store") == 0 && v->f > -1e9 && v->f < 1e9 &&
+              v->f != (double)(int64_t)v->f) {
+      becomes = tl_arena_printf(s->arena, "%lld", (long long)v->f);
    }
    if (!becomes)
       return;
    tl_report(s->diags, W0218, range, text, tl_dtype_info[to].text, becomes);
-   if (tl_dtype_is_float(to))
+   if (v->kind == TL_SV_FLOAT && tl_dtype_is_int(to))
+      tl_help(s->diags, "fractions are kept behind pointers to tl.float32 and the like");
+   else if (tl_dtype_is_float(to))
       tl_help(s->diags, "choose a wider type, tl.float32; infinity is written float(\"inf\")");
 }
 
@@ -388,7 +393,8 @@ report_caller(TlSema *s, TlRange range, const char *param, const char *builtin, 
 {
    const TlActivation *act = s->impl->act;
    const char *name = tl_range_text(s, range);
-   const TlNode *fn = act && act->func && act->call_range.file ? act->func->node : NULL;
+   const TlNode *fn =
+      act && act->func && act->caller && act->call_range.file ? act->func->node : NULL;
    if (!fn || fn->kind != TL_AST_FUNCTION || tl_in_library(s->sources, act->call_range) ||
        tl_in_library(s->sources, range))
       return false;
@@ -472,7 +478,9 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));
       else if (is_type)
          tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
-      else if (v->kind == TL_SV_TUPLE && (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
+      else if (v->kind == TL_SV_TUPLE && strcmp(call->row->name, "num_programs") != 0 &&
+               strcmp(call->row->name, "program_id") != 0 &&
+               (strcmp(param, "axis") == 0 || strcmp(param, "dim") == 0))
          tl_help(s->diags, "one axis at a time, the last first: tl.sum(tl.sum(x, 1), 0)");
       else if (is_bool)
          tl_help(s->diags, "write %s=True or %s=False", param, param);

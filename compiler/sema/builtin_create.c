@@ -41,7 +41,8 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
       const TlDiag *d = s->diags->last;
       const char *help = tl_help_arange(s, call);
       if (help && d && d->code == TL_DIAG_E0301 && d->range.file == call->range.file &&
-          d->range.begin >= call->range.begin) /* else the caller is to blame */
+          d->range.begin >= call->range.begin &&
+          d->range.end <= call->range.end) /* else the caller is to blame */
          tl_help(s->diags, "%s", help);
       return tl_sv_poison();
    }
@@ -52,6 +53,8 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
       return tl_sv_poison();
    }
    int64_t len = end - start;
+   if (!(len & (len - 1)) && len > TL_MAX_TILE_ELEMS)
+      return tl_sv_refuse(s, E0309, call->range, TL_MAX_TILE_ELEMS, (unsigned long long)len);
    if (len & (len - 1)) {
       int64_t power = 1;
       while (power < len)

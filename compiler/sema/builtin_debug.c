@@ -115,8 +115,10 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    bool holds;
    if (c->kind == TL_SV_POISON)
       return *c;
-   if (c->kind == TL_SV_STR && tl_call_has(call, 1) && msg->kind != TL_SV_STR) {
-      tl_report(s->diags, E0216, tl_call_arg_range(call, 0), "a text", "true");
+   bool is_function = c->kind == TL_SV_FUNC || c->kind == TL_SV_BUILTIN;
+   if (is_function || (c->kind == TL_SV_STR && (!tl_call_has(call, 1) || msg->kind != TL_SV_STR))) {
+      tl_report(s->diags, E0216, tl_call_arg_range(call, 0), is_function ? "a function" : "a text",
+                "true");
       tl_help(s->diags, "the condition comes first: tl.static_assert(condition, \"text\")");
       return tl_sv_poison();
    }
@@ -133,8 +135,15 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    if (holds)
       return tl_sv_none();
    bool has_text = msg->kind == TL_SV_STR && msg->s.len > 0;
-   return tl_sv_refuse(s, E0342, call->range, has_text ? ": " : "",
-                       has_text ? tl_text_cstr(s, msg->s) : "");
+   tl_report(s->diags, E0342, call->range, has_text ? ": " : "",
+             has_text ? tl_text_cstr(s, msg->s) : "");
+   const TlActivation *act = s->impl->act; /* of what the user called */
+   while (act && act->caller && tl_in_library(s->sources, act->call_range))
+      act = act->caller;
+   if (act && act->func && tl_in_library(s->sources, call->range))
+      tl_help(s->diags, "it is said by '%s' of the library: `tilec doc %s` has an example",
+              act->func->name, act->func->name);
+   return tl_sv_poison();
 }
 
 TlSv

@@ -25,6 +25,7 @@ check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
                 (tl_dtype_is_float(elem->dtype) || tl_dtype_info[elem->dtype].bits == 8);
       if (!ok) {
          tl_report(s->diags, E0331, tl_call_arg_range(call, i), tl_type_cstr(s->arena, elem));
+         tl_blame(s, i ? b : a, TL_WANT_FLOAT);
          tl_help(s->diags, elem->kind == TL_TYPE_PTR
                               ? "load the values first: tl.dot(tl.load(pointers), b)"
                               : "operands are fp16, bf16, fp32, fp64, fp8 or int8");

@@ -104,8 +104,16 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
    const UserFold *f = user;
    unsigned got = 0;
    TlValue **results = tl_new_array(s->arena, TlValue *, n + 16);
-   if (!tl_sema_call_scalars(s, f->fn, args, 2 * n, results, n + 16, &got, f->call->range))
+   if (!tl_sema_call_scalars(s, f->fn, args, 2 * n, results, n + 16, &got, f->call->range)) {
+      const TlDiag *d = s->diags->last;
+      bool is_of_count = d && (d->code == TL_DIAG_E0251 || d->code == TL_DIAG_E0252) &&
+                         d->range.begin == f->call->range.begin;
+      if (is_of_count)
+         tl_help(s->diags, "'%s' calls it with %u elements, %s", f->call->row->name, 2 * n,
+                 n == 1 ? "as in def add(a, b): return a + b"
+                        : "those so far and then those that come");
       return false;
+   }
    if (got != n)
       return tl_refuse(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
                        tl_arena_printf(s->arena, "%u", got));
@@ -398,10 +406,14 @@ tl_builtin_histogram(TlSema *s, const TlCall *call)
    TlValue *args[2] = {tl_call_tile(s, call, 0), NULL};
    if (!args[0] || !tl_call_int(s, call, 1, &bins))
       return tl_sv_poison();
-   if (tl_dtype_is_float(tl_value_dtype(args[0]))) {
+   if (tl_value_is_ptr(args[0]) || tl_dtype_is_float(tl_value_dtype(args[0]))) {
       tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name, "integers",
                 tl_type_cstr(s->arena, args[0]->type));
-      tl_help(s->diags, "give the number of each element's bin: ((x - low) / width).to(tl.int32)");
+      if (tl_value_is_ptr(args[0]))
+         tl_help(s->diags, "load the values first: tl.load(pointer)");
+      else
+         tl_help(s->diags,
+                 "give the number of each element's bin: ((x - low) / width).to(tl.int32)");
       return tl_sv_poison();
    }
    if (!tl_call_mask(s, call, 2, args[0]->type, &args[1]))

@@ -171,11 +171,30 @@ help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
 }
 
 /* How it is called, below an error that says of an argument only that it does not fit. */
+/* Operations of the IR have names of their own: 'trans' of permute. */
+static void
+name_as_called(TlSema *s, const TlCall *c)
+{
+   TlDiag *d = s->diags->last;
+   const char *begin = d && d->code == TL_DIAG_E0300 ? strchr(d->text, '\'') : NULL;
+   const char *end = begin ? strchr(begin + 1, '\'') : NULL;
+   for (unsigned op = 0; end && op < TL_OP_COUNT; op++) {
+      const char *text = tl_op_info[op].text;
+      size_t len = (size_t)(end - begin - 1);
+      if (strlen(text) != len || strncmp(text, begin + 1, len) != 0)
+         continue;
+      d->text =
+         tl_arena_printf(s->arena, "%.*s'%s%s", (int)(begin - d->text), d->text, c->row->name, end);
+      return;
+   }
+}
+
 static void
 help_with_form(TlSema *s, const TlCall *c)
 {
    const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
    const TlDiag *d = s->diags->last;
+   name_as_called(s, c);
    bool is_of_argument = d && (d->code == TL_DIAG_E0300 || d->code == TL_DIAG_E0313);
    if (is_of_argument && tl_has_usual_help(d))
       tl_help(s->diags, "it is called as %s; `tilec doc %s` has an example", form, c->row->name);

@@ -302,7 +302,10 @@ tl_help_no_number(TlSema *s, const TlSv *v)
                         "tl.arange(0, n)");
       return true;
    case TL_SV_BUILTIN:
-      tl_help(s->diags, "call it: %s", tl_call_form(s, v->builtin.row));
+      if (strcmp(v->builtin.row->name, "constexpr") == 0)
+         tl_help(s->diags, "constexpr is an annotation, behind a colon: BLOCK: tl.constexpr");
+      else
+         tl_help(s->diags, "call it: %s", tl_call_form(s, v->builtin.row));
       return true;
    case TL_SV_FUNC:
       if (v->func->node->kind == TL_AST_LAMBDA) {

@@ -265,8 +265,13 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sema_compare(s, op, a, b, range);
    bool is_equality = op == TL_AST_OP_EQ || op == TL_AST_OP_NE;
    bool is_text = a->kind == TL_SV_STR || b->kind == TL_SV_STR;
-   if (is_equality && !is_text) /* x == None: never equal */
+   if (is_equality && !is_text) { /* x == None: never equal */
+      bool is_none = a->kind == TL_SV_NONE || b->kind == TL_SV_NONE;
+      if (is_none)
+         tl_report(s->diags, W0225, range, tl_ast_op_text[op],
+                   op == TL_AST_OP_NE ? "true" : "false");
       return tl_sv_bool(op == TL_AST_OP_NE);
+   }
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
    if (membership && b->kind == TL_SV_TUPLE)
@@ -1183,6 +1188,8 @@ set_item(TlSema *s, TlFrame *f, const TlSv *self, const TlSv *key, TlSv value, T
       return true;
    }
    tl_report(s->diags, E0230, range, tl_sv_describe(s, self));
+   if (self->kind == TL_SV_VALUE && self->value->type->kind == TL_TYPE_SCALAR)
+      tl_blame_sv(s, self, TL_WANT_POINTER);
    if (tl_is_plain(self))
       tl_raise_as(s, "TypeError");
    if (self->kind == TL_SV_VALUE && tl_type_is_ptr_like(self->value->type))

@@ -14,7 +14,8 @@
 
 typedef struct Param {
    bool is_pointer;
-   bool has_want; /* of its elements, or of the scalar itself */
+   bool has_want;    /* of its elements, or of the scalar itself */
+   bool needs_other; /* a descriptor or a tuple: unless it turns out to be a pointer */
    TlWant want;
 } Param;
 
@@ -40,11 +41,12 @@ typedef struct Checker {
    TlGuess *guesses;
    Param *params;
    unsigned world;
+   enum { SAME, RISING, FALLING } spread; /* how sizes that are guessed differ from each other */
    bool is_over;    /* the trial: what loops are entered with is known, or never will be */
    bool is_refined; /* by what the trial found wanting: another may do better */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
-   bool needs_other; /* a descriptor or a tuple, which nothing describes */
+   bool needs_other; /* one of them does, which nothing describes */
 } Checker;
 
 /* ---- variants ---- */
@@ -52,7 +54,28 @@ static const struct {
    const char *element, *size;
 } variants[] = {{"fp32", "64"}, {"fp16", "16"}, {"i32", "128"},
                 {"i8", "32"},   {"i64", "64"},  {"fp32", "1"}};
-enum { NUM_VARIANTS = sizeof variants / sizeof variants[0], MAX_WORLDS = 4 };
+/* With tiles of one element much is right that is not else: the last variant only shows which
+ * messages tell a size that was guessed. */
+enum {
+   NUM_VARIANTS = sizeof variants / sizeof variants[0],
+   TINY = NUM_VARIANTS - 1,
+   MAX_WORLDS = 4
+};
+
+/* Of a size: no other has the same, as long as there are few. */
+static const char *
+spread_size(const Checker *c, const TlConstHint *hint)
+{
+   static const char *const sizes[] = {"32", "64", "16", "128", "8", "4"};
+   enum { NUM_SIZES = sizeof sizes / sizeof sizes[0] };
+   unsigned before = 0, behind = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++) {
+      bool is_size = c->kernel->params[i].is_constexpr && c->hints[i].use == TL_CONST_NUMBER;
+      before += is_size && c->hints + i < hint;
+      behind += is_size && c->hints + i > hint;
+   }
+   return sizes[(c->spread == RISING ? before : behind) % NUM_SIZES];
+}
 
 static const char *
 const_entry(const Checker *c, const TlConstHint *hint, unsigned variant)
@@ -71,7 +94,7 @@ const_entry(const Checker *c, const TlConstHint *hint, unsigned variant)
    case TL_CONST_FRACTION:
       return "2.0";
    default:
-      return variants[variant].size;
+      return c->spread != SAME ? spread_size(c, hint) : variants[variant].size;
    }
 }
 
@@ -190,8 +213,9 @@ refine(Checker *c, const TlValue *v, TlWant want)
    if (t.param < 0)
       return;
    Param *p = &c->params[t.param];
-   c->needs_other |= want == TL_WANT_OTHER;
-   if (want == TL_WANT_POINTER) {
+   if (want == TL_WANT_OTHER) {
+      p->needs_other = true;
+   } else if (want == TL_WANT_POINTER) {
       c->is_refined = !p->is_pointer;
       p->is_pointer = true;
    } else if (!p->has_want) {
@@ -271,8 +295,10 @@ try_variant(Checker *c, unsigned variant)
 {
    memset(c->params, 0, c->kernel->num_params * sizeof *c->params);
    Trial t = try_out(c, variant);
-   while (!t.func && c->is_refined && !c->needs_other)
+   while (!t.func && c->is_refined)
       t = try_out(c, variant);
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      c->needs_other |= c->params[i].needs_other && !c->params[i].is_pointer;
    return t;
 }
 
@@ -313,6 +339,12 @@ is_float_value(const TlSv *v)
    return v->kind == TL_SV_FLOAT || (t && t->kind == TL_TYPE_SCALAR && tl_dtype_is_float(t->dtype));
 }
 
+bool
+tl_is_tried(const TlSema *s)
+{
+   return s->impl->blame.hear;
+}
+
 void
 tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b)
 {
@@ -326,26 +358,75 @@ tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b)
 }
 
 /* ---- what all variants agree on ---- */
-static bool
-has_diag(const TlDiag *list, const TlDiag *d)
+static const TlDiag *
+same_diag(const TlDiag *list, const TlDiag *d)
 {
-   for (; list; list = list->next)
-      if (list->code == d->code && list->range.file == d->range.file &&
-          list->range.begin == d->range.begin)
+   while (list && (list->code != d->code || list->range.file != d->range.file ||
+                   list->range.begin != d->range.begin))
+      list = list->next;
+   return list;
+}
+
+static bool
+is_guessed_constant(const Checker *c, unsigned i, TlConstUse use)
+{
+   return c->guesses[i].is_used && c->kernel->params[i].is_constexpr && c->hints[i].use == use &&
+          !c->hints[i].num_launched;
+}
+
+static bool
+is_guessed_size(const Checker *c, unsigned i)
+{
+   return is_guessed_constant(c, i, TL_CONST_NUMBER);
+}
+
+/* One that may be no number at all. */
+static bool
+has_unknown_constant(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (is_guessed_size(c, i) && !c->hints[i].is_counted)
          return true;
    return false;
+}
+
+/* "got constexpr int 64", "got i32 64" */
+static bool
+tells_a_number(const char *text)
+{
+   const char *got = strstr(text, "; got ");
+   const char *after = got ? strchr(got + strlen("; got "), ' ') : NULL;
+   return got && (strstr(got, "constexpr") || (after && strspn(after + 1, "-0123456789")));
 }
 
 /* Of shapes, sizes and what is computed from them, and of what is no number: a matter of the
  * numbers that stand for constexprs, where there are such. */
 static bool
-hangs_on_a_number(const TlDiag *d)
+hangs_on_a_number(const Checker *c, const TlDiag *d)
 {
-   static const TlDiagCode codes[] = {
-      TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0232, TL_DIAG_E0266, TL_DIAG_E0290,
-      TL_DIAG_E0291, TL_DIAG_E0302, TL_DIAG_E0308, TL_DIAG_E0309, TL_DIAG_E0312, TL_DIAG_E0315,
-      TL_DIAG_E0316, TL_DIAG_E0334, TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345};
+   static const TlDiagCode codes[] = {TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0232,
+                                      TL_DIAG_E0266, TL_DIAG_E0290, TL_DIAG_E0291, TL_DIAG_E0308,
+                                      TL_DIAG_E0309, TL_DIAG_E0312, TL_DIAG_E0315, TL_DIAG_E0316,
+                                      TL_DIAG_E0334, TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345};
+   if (d->code == TL_DIAG_E0302) /* not so of what is no number: tl.sum(x, axis="0") */
+      return tells_a_number(d->text) && has_unknown_constant(c);
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+      if (d->code == codes[i])
+         return true;
+   return false;
+}
+
+/* Do the shapes and sizes that it tells come from the kernel's text alone?  Then it is told with
+ * other sizes, and the same elements, word for word. */
+static bool
+tells_no_guess(const Trial *trials, const TlDiag *d)
+{
+   static const TlDiagCode codes[] = {TL_DIAG_E0219, TL_DIAG_E0290, TL_DIAG_E0291, TL_DIAG_E0302,
+                                      TL_DIAG_E0308, TL_DIAG_E0309, TL_DIAG_E0312, TL_DIAG_E0315,
+                                      TL_DIAG_E0316, TL_DIAG_E0334, TL_DIAG_E0344, TL_DIAG_E0345};
+   const TlDiag *first = same_diag(trials[0].first, d), *tiny = same_diag(trials[TINY].first, d);
+   bool is_same = first && tiny && strcmp(first->text, tiny->text) == 0;
+   for (size_t i = 0; is_same && i < sizeof codes / sizeof codes[0]; i++)
       if (d->code == codes[i])
          return true;
    return false;
@@ -355,11 +436,21 @@ static bool
 has_guessed_number(const Checker *c)
 {
    for (unsigned i = 0; i < c->kernel->num_params; i++)
-      if (c->guesses[i].is_used && c->kernel->params[i].is_constexpr &&
-          (c->hints[i].use == TL_CONST_NUMBER || c->hints[i].use == TL_CONST_CHOICE) &&
-          !c->hints[i].num_launched)
+      if (is_guessed_size(c, i) || is_guessed_constant(c, i, TL_CONST_CHOICE))
          return true;
    return false;
+}
+
+/* Not of `n is 3`, of which an error follows. */
+static bool
+is_false_assertion(const Trial *t, const TlDiag *d)
+{
+   if (d->code != TL_DIAG_W0212)
+      return false;
+   for (const TlDiag *e = t->first; e; e = e->next)
+      if (e->code == TL_DIAG_E0214 && e->range.begin == d->range.begin)
+         return false;
+   return true;
 }
 
 /* An assertion of the kernel says that its constants are others, or a `raise` that its parameters
@@ -372,7 +463,7 @@ is_ruled_out(const Checker *c, const Trial *t)
       has_constant |=
          c->guesses[i].is_used && c->kernel->params[i].is_constexpr && !c->hints[i].num_launched;
    for (const TlDiag *d = t->first; d; d = d->next)
-      if (((d->code == TL_DIAG_E0238 || d->code == TL_DIAG_W0212) && has_constant) ||
+      if (((d->code == TL_DIAG_E0238 || is_false_assertion(t, d)) && has_constant) ||
           (d->code == TL_DIAG_E0237 && t->has_guessed))
          return true;
    return false;
@@ -426,6 +517,29 @@ is_certain(const TlDiag *d)
    return false;
 }
 
+/* Shapes that fit with no size, neither one for all nor one for each: x[:, None] stored where x
+ * goes. */
+static bool
+is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
+{
+   static const char backwards[] = "and 0"; /* arange(BLOCK, 0) */
+   size_t len = strlen(d->text), tail = strlen(backwards);
+   bool is_backwards = d->code == TL_DIAG_E0315 && strcmp(d->text + len - tail, backwards) == 0;
+   if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312 &&
+       !is_backwards)
+      return false;
+   for (unsigned v = 0; v < TINY; v++)
+      if (!same_diag(trials[v].first, d))
+         return false;
+   bool is_wrong = true;
+   for (c->spread = RISING; is_wrong && c->spread <= FALLING; c->spread++) {
+      Trial t = try_variant(c, 0);
+      is_wrong = same_diag(t.first, d);
+   }
+   c->spread = SAME;
+   return is_wrong;
+}
+
 /* Reports the errors that all trials share, or (only_certain) those of them that hang on no type;
  * true when there were any. */
 static bool
@@ -433,15 +547,29 @@ report_shared(Checker *c, const Trial *trials, const char *typing, bool only_cer
 {
    bool any = false, has_number = has_guessed_number(c);
    for (const TlDiag *d = trials[0].first; d; d = d->next) {
-      bool is_shared = d->severity == TL_SEV_ERROR && !(has_number && hangs_on_a_number(d)) &&
-                       (!only_certain || is_certain(d));
-      for (unsigned v = 1; v < NUM_VARIANTS; v++)
-         is_shared = is_shared && has_diag(trials[v].first, d);
+      bool is_guess = has_number && hangs_on_a_number(c, d) && !tells_no_guess(trials, d) &&
+                      !is_wrong_for_all_sizes(c, trials, d);
+      bool is_shared = d->severity == TL_SEV_ERROR && !is_guess && (!only_certain || is_certain(d));
+      for (unsigned v = 1; v < TINY; v++)
+         is_shared = is_shared && same_diag(trials[v].first, d);
       if (is_shared)
          report_one(c, d, only_certain ? NULL : typing);
       any |= is_shared;
    }
    return any;
+}
+
+/* The first error that hangs on no type, of the trials that come so far. */
+static bool
+report_certain(Checker *c, const Trial *trials)
+{
+   for (unsigned v = 0; v < TINY; v++)
+      for (const TlDiag *d = trials[v].first; d; d = d->next)
+         if (d->severity == TL_SEV_ERROR && is_certain(d)) {
+            report_one(c, d, NULL);
+            return true;
+         }
+   return false;
 }
 
 static const TlDiag *
@@ -452,12 +580,101 @@ first_error(const TlDiag *d)
    return d;
 }
 
+static unsigned
+count_errors(const TlDiag *d)
+{
+   unsigned n = 0;
+   for (; d; d = d->next)
+      n += d->severity == TL_SEV_ERROR;
+   return n;
+}
+
+/* What a trial lacks that no guess gives: names of another way through the kernel, items of a
+ * tuple. */
+static bool
+is_about_guesses(const Checker *c, const TlDiag *d, bool has_number)
+{
+   return d->code == TL_DIAG_E0200 || d->code == TL_DIAG_E0222 || d->code == TL_DIAG_E0342 ||
+          d->code == TL_DIAG_E0345 || (has_number && hangs_on_a_number(c, d));
+}
+
+typedef struct Place {
+   TlRange range;
+   const TlNode *statement; /* the innermost around it so far */
+   const TlNode *call;      /* which is the place itself */
+} Place;
+
+static void
+find_place(void *user, TlNode *n)
+{
+   Place *p = user;
+   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
+                    p->range.begin < n->range.end;
+   if (!is_within)
+      return;
+   if (n->kind >= TL_AST_EXPR_STMT)
+      p->statement = n;
+   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
+      p->call = n;
+   tl_ast_children(n, find_place, p);
+}
+
+/* In the main file; nothing is there of a place in another. */
+static Place
+place_of(TlSema *s, TlRange range)
+{
+   Place p = {.range = range};
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_place(&p, body->data[i]);
+   return p;
+}
+
+/* Would another type of what pointers lead to change it? */
+static bool
+is_about_elements(const TlDiag *d)
+{
+   return d->code == TL_DIAG_E0282 || d->code == TL_DIAG_E0283 || d->code == TL_DIAG_E0292 ||
+          d->code == TL_DIAG_E0294 || d->code == TL_DIAG_E0302;
+}
+
+/* All trials end at one statement, each in its own way: the statement is wrong, and the trial that
+ * finds least amiss says best why.  So it is where those of floating-point numbers do: integers
+ * often end before, in `dot`. */
+static bool
+report_statement(Checker *c, const Trial *trials, const char *typing)
+{
+   enum { NUM_FLOAT = 2 };
+   const TlDiag *best = NULL;
+   const TlNode *at = NULL;
+   unsigned fewest = 0, agreed = 0;
+   bool has_number = has_guessed_number(c);
+   for (unsigned v = 0; v < TINY; v++) {
+      const TlDiag *d = first_error(trials[v].first);
+      const TlNode *here = d ? place_of(c->s, d->range).statement : NULL;
+      if (!here || (at && here != at))
+         break;
+      at = here;
+      agreed++;
+      unsigned n = count_errors(trials[v].first);
+      if (!is_about_guesses(c, d, has_number && !tells_no_guess(trials, d)) &&
+          (!best || n < fewest)) {
+         best = d;
+         fewest = n;
+      }
+   }
+   if (!best || agreed < NUM_FLOAT || (agreed < TINY && is_about_elements(best)))
+      return false;
+   report_one(c, best, typing);
+   return true;
+}
+
 static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
-      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250 ||
-                            d->code == TL_DIAG_W0255; /* guesses */
+      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250; /* guesses */
       if (is_syntax(d))
          continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))
@@ -475,19 +692,98 @@ needs_what_nothing_guesses(const Checker *c)
    return false;
 }
 
+/* "M: 32, N: 64", of the sizes that were guessed. */
+static const char *
+sizes_text(const Checker *c)
+{
+   TlSb sb;
+   tl_sb_init(&sb, c->s->arena);
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (is_guessed_size(c, i))
+         tl_sb_printf(&sb, "%s%s: %s", sb.len ? ", " : "", c->kernel->params[i].name,
+                      c->guesses[i].entry);
+   return tl_sb_cstr(&sb);
+}
+
+/* Does it say that rows meet columns?  Large kernels have sizes that are to be equal. */
+static bool
+is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
+{
+   const TlNode *call = place_of(c->s, d->range).call;
+   const char *callee = call ? tl_decorator_name(call) : "";
+   bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
+   bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
+   return d->code == TL_DIAG_E0312 || d->code == TL_DIAG_E0333 ||
+          (is_shapes && (num_sizes <= 2 || (is_access && num_sizes <= 4)));
+}
+
+/* Shapes that fit while all sizes are one number, and not with numbers of their own. */
+static void
+warn_of_misfit(Checker *c, const TlDiag *d, const char *sizes)
+{
+   tl_report(c->s->diags, W0224, d->range, sizes, d->text);
+   if (d->help)
+      tl_help(c->s->diags, "%s", d->help);
+}
+
+static void
+check_spread(Checker *c, unsigned variant)
+{
+   enum { MANY = 6 }; /* such kernels relate them, and unroll loops over them */
+   unsigned num_sizes = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      num_sizes += is_guessed_size(c, i);
+   if (num_sizes < 2 || num_sizes > MANY)
+      return;
+   c->spread = RISING;
+   Trial t = try_out(c, variant);
+   c->spread = SAME;
+   const TlDiag *d = first_error(t.first);
+   if (!d || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
+      return;
+   warn_of_misfit(c, d, sizes_text(c));
+}
+
+/* Shapes that fit with one of the sizes alone that were tried, as that is written out beside it. */
+static bool
+check_only_size(Checker *c, const Trial *trials, const char *sizes, unsigned variant)
+{
+   unsigned num_sizes = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      num_sizes += is_guessed_size(c, i);
+   const TlDiag *d = variant ? first_error(trials[0].first) : NULL;
+   if (!d || !num_sizes || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
+      return false;
+   for (unsigned v = 1; v < variant; v++)
+      if (!same_diag(trials[v].first, d))
+         return false;
+   warn_of_misfit(c, d, sizes);
+   return true;
+}
+
+/* A file that it imports does not parse: what comes of it is no news. */
+static bool
+has_broken_import(const TlSema *s)
+{
+   for (const TlDiag *d = s->diags->first; d; d = d->next)
+      if (is_syntax(d) && d->range.file != s->impl->main->file)
+         return true;
+   return false;
+}
+
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
 static void
 check_world(Checker *c, TlChecked *out)
 {
    Trial trials[NUM_VARIANTS];
-   const char *typing = NULL;
+   const char *typing = NULL, *sizes = NULL;
    bool is_out = false;
    unsigned errors = c->s->diags->num_errors;
    for (unsigned v = 0; v < NUM_VARIANTS; v++) {
       trials[v] = try_variant(c, v);
       bool is_exact = !trials[v].has_guessed && !c->kernel->is_inner;
       is_out |= is_ruled_out(c, &trials[v]);
-      if (trials[v].func || is_exact) {
+      if ((trials[v].func && v != TINY) || is_exact) {
          report_all(c, &trials[v], is_exact);
          if (trials[v].func)
             tl_sema_lint_func(c->s, trials[v].func);
@@ -495,14 +791,21 @@ check_world(Checker *c, TlChecked *out)
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
          if (is_exact)
             out->func = trials[v].func;
+         else if (!check_only_size(c, trials, sizes, v))
+            check_spread(c, v);
          return;
       }
-      if (v == 0)
+      if (v == 0) {
          typing = typing_text(c);
+         sizes = sizes_text(c);
+      }
    }
    bool is_tried = !needs_what_nothing_guesses(c) && !c->needs_other && !is_out;
-   if ((is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)) ||
-       c->s->diags->num_errors != errors)
+   if (c->s->diags->num_errors != errors || has_broken_import(c->s) ||
+       (is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)))
+      return;
+   if (is_tried && (report_certain(c, trials) ||
+                    (c->kernel->is_launched && report_statement(c, trials, typing))))
       return;
    const TlDiag *why = first_error(trials[0].first);
    out->is_unproved = true;

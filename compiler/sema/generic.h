@@ -24,6 +24,7 @@ typedef enum TlConstUse {
 
 typedef struct TlConstHint {
    TlConstUse use;
+   bool is_counted;             /* its uses reckon with it, so that it is a number */
    TL_VEC(const char *) values; /* of launches, then those that it is compared with: entries */
    unsigned num_launched;       /* how many of them launches give */
 } TlConstHint;

@@ -116,6 +116,7 @@ read_call(Uses *u, const TlAstCall *call)
                  strcmp(tl_ast_Name(call->func)->id, "len") == 0;
    if (is_len && is_name(call->args.data[0], u->name))
       take(u, TL_CONST_ITEMS);
+   bool is_range = strcmp(tl_decorator_name(call->func), "arange") == 0;
    bool is_cast =
       call->func->kind == TL_AST_ATTRIBUTE && strcmp(tl_ast_Attribute(call->func)->name, "to") == 0;
    for (size_t i = 0; i < call->args.len; i++) {
@@ -124,6 +125,7 @@ read_call(Uses *u, const TlAstCall *call)
       const TlNode *value = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->value : a;
       if (!is_name(value, u->name))
          continue;
+      u->hint->is_counted |= is_range;
       if (is_dtype_keyword(keyword) || (is_cast && i == 0))
          take(u, TL_CONST_DTYPE);
       const char *word = word_for(keyword);
@@ -164,6 +166,10 @@ read_uses(void *user, TlNode *n)
       break;
    case TL_AST_CONDITIONAL:
       read_test(u, tl_ast_Conditional(n)->test);
+      break;
+   case TL_AST_BINARY:
+      u->hint->is_counted |=
+         is_name(tl_ast_Binary(n)->left, u->name) || is_name(tl_ast_Binary(n)->right, u->name);
       break;
    case TL_AST_BOOLOP:
       read_test(u, tl_ast_BoolOp(n)->left);

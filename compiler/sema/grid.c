@@ -80,8 +80,15 @@ suggest_param(Grid *g, const char *name)
       if (p)
          tl_nearest_try(&near, p);
    }
+   TlSb names;
+   tl_sb_init(&names, g->s->arena);
+   for (size_t i = 0; i < g->kernel->params.len; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", tl_ast_Param(g->kernel->params.data[i])->name);
    if (near.best)
       tl_help(g->s->diags, "did you mean '%s'?", near.best);
+   else if (names.len)
+      tl_help(g->s->diags, "its parameters are %s; or give the grid with --grid=X,Y,Z",
+              tl_sb_cstr(&names));
 }
 
 static void

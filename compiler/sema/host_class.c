@@ -798,18 +798,33 @@ find_maxnreg(void *user, TlNode *n)
    tl_ast_children(n, find_maxnreg, s);
 }
 
-/* @kernel(4) */
+/* Of an option that is compared, num_warps == 4, its name; NULL: something else. */
+static const char *
+compared_option(const TlNode *n)
+{
+   const TlNode *left = n->kind == TL_AST_COMPARE  ? tl_ast_Compare(n)->left
+                        : n->kind == TL_AST_WALRUS ? tl_ast_Walrus(n)->target
+                                                   : NULL;
+   return left && left->kind == TL_AST_NAME ? tl_ast_Name(left)->id : NULL;
+}
+
+/* @kernel(4), @kernel(num_warps == 4) */
 static void
 check_positions(TlSema *s, const TlNode *decorator)
 {
    const TlNodeList *args = &tl_ast_Call(decorator)->args;
    for (size_t k = 0; k < args->len; k++) {
       const TlNode *a = args->data[k];
-      if (a->kind != TL_AST_INT && a->kind != TL_AST_STR && a->kind != TL_AST_FLOAT &&
-          a->kind != TL_AST_TUPLE && a->kind != TL_AST_LIST && a->kind != TL_AST_DICT)
+      const char *option = compared_option(a);
+      bool is_value = a->kind == TL_AST_INT || a->kind == TL_AST_STR || a->kind == TL_AST_FLOAT ||
+                      a->kind == TL_AST_TUPLE || a->kind == TL_AST_LIST || a->kind == TL_AST_DICT;
+      if (!is_value && !option && a->kind != TL_AST_NAME)
          continue;
       tl_report(s->diags, E0252, a->range, tl_decorator_name(decorator), 0, (unsigned)k + 1);
-      tl_help(s->diags, "options are given by name: num_warps=4, num_stages=3, grid=(..)");
+      if (option)
+         tl_help(s->diags, "an option is given by '=': %s=..", option);
+      else
+         tl_help(s->diags, "options are given by name: num_warps=4, num_stages=3, grid=(..)");
       return;
    }
 }

@@ -352,6 +352,7 @@ bool tl_is_generator(TlSema *s, const TlNode *function);
 void tl_see(TlSema *s, TlRange range, const TlSv *v); /* for tl_sema_seen */
 
 /* ---- scope.c ---- */
+bool tl_is_compared_statement(TlSema *s, TlRange name); /* w == x, a line of its own */
 void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */

@@ -111,6 +111,12 @@ refuse_grid(TlSema *s, TlRange range, const char *what, const char *help)
    return false;
 }
 
+static bool
+is_quotient(const TlNode *n)
+{
+   return n->kind == TL_AST_BINARY && tl_ast_Binary(n)->op == TL_AST_OP_DIV;
+}
+
 /* kernel[lambda: ..]: the grid's function gets the constexpr values.  False after a report. */
 static bool
 check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
@@ -122,6 +128,11 @@ check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
       call->func->kind == TL_AST_SUBSCRIPT ? &tl_ast_Subscript(call->func)->indices : NULL;
    if (grid && grid->len > MOST)
       return refuse_grid(s, grid->data[MOST]->range, many, fold);
+   for (size_t i = 0; grid && grid->len > 1 && i < grid->len; i++)
+      if (grid->data[i]->kind == TL_AST_TUPLE)
+         return refuse_grid(s, grid->data[i]->range, "its sizes are integers",
+                            "the grid is one tuple, k[(programs,)](..), and threads are the "
+                            "compiler's matter: num_warps=4");
    const TlNode *given = grid && grid->len == 1 ? grid->data[0] : NULL;
    TlSv v = given && given->kind == TL_AST_NAME
                ? tl_quiet_value(s, tl_module_frame(s, s->impl->main), given, NULL)
@@ -129,6 +140,13 @@ check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
    const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : given;
    if (fn && fn->kind == TL_AST_TUPLE && tl_ast_Tuple(fn)->items.len > MOST)
       return refuse_grid(s, fn->range, many, fold);
+   const TlNode *size = fn && fn->kind == TL_AST_LAMBDA ? tl_ast_Lambda(fn)->body : fn;
+   const TlNodeList *sizes = size && size->kind == TL_AST_TUPLE ? &tl_ast_Tuple(size)->items : grid;
+   for (size_t i = 0; sizes && i < sizes->len; i++)
+      if (is_quotient(sizes->data[i]))
+         return refuse_grid(s, sizes->data[i]->range,
+                            "its sizes are integers, and '/' gives a fraction",
+                            "round up: triton.cdiv(n, BLOCK)");
    if (!fn || fn->kind != TL_AST_LAMBDA)
       return true;
    if (!tl_ast_Lambda(fn)->params.len)
@@ -575,6 +593,10 @@ check_heuristics(Around *a, const TlSvFunc *fn)
       for (size_t k = 0; k < given->len; k++) {
          const TlNode *v = given->data[k];
          check_arguments_read(a, v);
+         if (v->kind == TL_AST_LAMBDA && !tl_ast_Lambda(v)->params.len) {
+            tl_report(a->s->diags, E0252, v->range, "lambda", 0, 1);
+            tl_help(a->s->diags, "a heuristic is called with the arguments: lambda args: ..");
+         }
          if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
             continue;
          tl_report(a->s->diags, E0257, v->range,
@@ -618,6 +640,13 @@ check_decorator_module(TlSema *s, const TlSvFunc *fn, const TlNode *n)
       tl_help(s->diags, "add 'import triton'");
       return true;
    }
+   TlNearest near = {.name = module};
+   tl_nearest_try(&near, "triton");
+   if (!is_bound && near.best && !tl_map_has(&fn->source->globals, module)) {
+      tl_report(s->diags, E0200, of->range, module);
+      tl_help(s->diags, "did you mean '@triton.%s'?", name);
+      return true;
+   }
    bool is_of_tl = is_bound && v.kind == TL_SV_MODULE && v.module->kind == TL_MOD_BUILTIN &&
                    (v.module->ns & TL_NS_TL);
    bool is_of_triton =
@@ -633,7 +662,7 @@ check_decorator_module(TlSema *s, const TlSvFunc *fn, const TlNode *n)
 static bool
 check_bare_decorator(TlSema *s, const TlSvFunc *fn, const TlNode *n)
 {
-   static const char *const names[] = {"kernel", "jit", "autotune", "heuristics"};
+   static const char *const names[] = {"kernel", "jit", "autotune", "heuristics", "triton.jit"};
    TlSv v;
    if (n->kind != TL_AST_NAME)
       return false;
@@ -644,6 +673,18 @@ check_bare_decorator(TlSema *s, const TlSvFunc *fn, const TlNode *n)
       return false;
    tl_report(s->diags, E0200, n->range, near.name);
    tl_help(s->diags, "did you mean '@%s'?", near.best);
+   return true;
+}
+
+/* @kernel(grid=(n,))  // comment */
+static bool
+check_decorator_comment(TlSema *s, const TlNode *n)
+{
+   const TlAstBinary *b = n->kind == TL_AST_BINARY ? tl_ast_Binary(n) : NULL;
+   if (!b || b->op != TL_AST_OP_FLOORDIV || !tl_is_jit_decorator(b->left))
+      return false;
+   tl_report(s->diags, E0240, n->range, "'//' divides");
+   tl_help(s->diags, "a comment begins with '#'");
    return true;
 }
 
@@ -658,13 +699,16 @@ check_decorators(TlSema *s, const TlSvFunc *fn)
       const char *dotted = tl_dotted_text(s, n);
       const char *name = dotted ? tl_skip_prefix(dotted, "triton.") : NULL;
       TlSv v;
-      if (check_bare_decorator(s, fn, n) || check_decorator_module(s, fn, n))
+      if (check_decorator_comment(s, n) || check_bare_decorator(s, fn, n) ||
+          check_decorator_module(s, fn, n))
          return;
       if (!name || strchr(name, '.'))
          continue;
       TlNearest near = {.name = name};
       for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
          tl_nearest_try(&near, names[k]);
+      if (strcmp(name, "kernel") == 0) /* @kernel is the language's own, without a module */
+         near.best = "jit";
       TlSv triton = tl_module_value(s, "triton");
       if (!near.best || strcmp(near.best, near.name) == 0 ||
           tl_module_attr(s, triton.module, near.name, &v))
@@ -745,6 +789,22 @@ check_decorator_names(TlSema *s, const TlSvFunc *fn)
    }
 }
 
+/* BLOCK: constexpr, where nothing of that name is imported. */
+static bool
+check_bare_constexpr(TlSema *s, const TlSvFunc *fn, const TlNode *a)
+{
+   if (fn->source->is_tile || !a || !imports_triton(fn->source))
+      return false;
+   if (a->kind == TL_AST_NAME && strcmp(tl_ast_Name(a)->id, "constexpr") == 0 &&
+       !tl_map_has(&fn->source->globals, "constexpr") &&
+       !strstr(tl_source(s->sources, fn->source->file)->text, "import *")) {
+      tl_report(s->diags, E0200, a->range, "constexpr");
+      tl_help(s->diags, "did you mean 'tl.constexpr'?");
+      return true;
+   }
+   return false;
+}
+
 /* x: tl.constepxr: Triton would not find it when the file is read. */
 static void
 check_annotations(TlSema *s, const TlSvFunc *fn)
@@ -754,6 +814,8 @@ check_annotations(TlSema *s, const TlSvFunc *fn)
    bool is_text = strstr(file->text, "from __future__ import annotations"); /* never evaluated */
    for (size_t i = 0; i < params->len; i++) {
       const TlNode *a = tl_ast_Param(params->data[i])->annotation;
+      if (!is_text && check_bare_constexpr(s, fn, a))
+         continue;
       const TlNode *of = a && a->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(a)->value : NULL;
       TlSv v, found;
       if (!of || of->kind != TL_AST_NAME ||
@@ -793,10 +855,35 @@ check_skipped(TlSema *s, const TlNode *n)
        !strstr(why, "found name"))
       return;
    const char *word = tl_arena_strndup(s->arena, text, first), *near = tl_nearest_keyword(word);
-   if (!near)
+   if (!near || strcmp(near, word) == 0)
       return;
    tl_report(s->diags, E0240, n->range, why);
    tl_help(s->diags, "did you mean '%s' in place of '%s'?", near, word);
+}
+
+/* from triton import jitt: the module has no such name, and one that nearly is it. */
+static bool
+check_imported_name(TlSema *s, const char *module, const TlNode *alias)
+{
+   const char *name = tl_ast_Alias(alias)->name;
+   bool is_own =
+      module && (strcmp(module, "triton") == 0 || strcmp(module, "triton.language") == 0);
+   TlSv of, v;
+   if (!is_own || !name)
+      return false;
+   of = tl_module_value(s, module);
+   TlNearest near = {.name = name};
+   if (strcmp(module, "triton") != 0)
+      near.best = tl_suggest_builtin(s, TL_NS_TL, name);
+   static const char *const names[] = {"jit",      "autotune", "heuristics",
+                                       "language", "Config",   "cdiv"};
+   for (size_t k = 0; strcmp(module, "triton") == 0 && k < sizeof names / sizeof names[0]; k++)
+      tl_nearest_try(&near, names[k]);
+   if (!near.best || of.kind != TL_SV_MODULE || tl_module_attr(s, of.module, name, &v))
+      return false;
+   tl_report(s->diags, E0201, alias->range, module, name);
+   tl_help(s->diags, "did you mean '%s'?", near.best);
+   return true;
 }
 
 /* An import that finds nothing, and nearly is one of the language's modules. */
@@ -812,6 +899,8 @@ check_import(TlSema *s, const TlAstImport *import)
          tl_report_opaque(s, &v, v.module->import);
          return;
       }
+      if (import->is_from && !import->level && check_imported_name(s, module, alias))
+         return;
    }
 }
 /* The function that was to be a kernel: the first that speaks of tl, else the first. */
@@ -843,6 +932,23 @@ decorator_without_at(const TlSourceModule *main, const TlNode *function)
          return n;
    }
    return NULL;
+}
+
+/* kernel(num_warps=4) above a function, in a file all of whose functions are kernels for want of a
+ * decorator. */
+static void
+check_lost_decorators(TlSema *s)
+{
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; i < body->len; i++) {
+      const TlNode *n =
+         body->data[i] && body->data[i]->kind == TL_AST_FUNCTION ? body->data[i] : NULL;
+      const TlNode *plain = n ? decorator_without_at(s->impl->main, n) : NULL;
+      if (!plain)
+         continue;
+      tl_report(s->diags, E0240, plain->range, "it decorates nothing");
+      tl_help(s->diags, "a decorator begins with '@': @%s", tl_range_text(s, plain->range));
+   }
 }
 
 void
@@ -890,6 +996,8 @@ tl_check_around(TlSema *s, bool has_kernels)
    for (size_t i = 0; i < main->ast->body.len; i++)
       if (main->ast->body.data[i] && main->ast->body.data[i]->kind == TL_AST_SKIPPED)
          check_skipped(s, main->ast->body.data[i]);
+   if (has_kernels && main->is_tile)
+      check_lost_decorators(s);
    if (has_kernels || s->diags->num_errors != errors)
       return;
    for (size_t i = 0; i < main->ast->body.len; i++) {

@@ -1,6 +1,7 @@
 /* What the text of compiled functions shows: see lint.h. */
 #include "sema/lint.h"
 #include "sema/bindings.h"
+#include "sema/generic.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -9,6 +10,7 @@
 
 typedef struct Lint {
    TlSema *s;
+   const TlNames *names;
    TlMap functions;                /* node -> TlSvFunc */
    TL_VEC(const TlSvFunc *) outer; /* compiled and in no other such, by position */
 } Lint;
@@ -67,21 +69,76 @@ is_in_body(const TlSvFunc *fn, TlRange r)
 }
 
 /* ---- names ---- */
+/* kernl[grid](x): nothing in the file binds the name, and a kernel's is nearly it. */
+static void
+check_launched_name(const Lint *l, const TlMention *m)
+{
+   TlSema *s = l->s;
+   const TlCalls *calls = tl_launches_of(s, m->name);
+   TlNearest near = {.name = m->name};
+   TlSv v;
+   bool is_launch = false;
+   for (size_t i = 0; calls && i < calls->len; i++)
+      is_launch |= calls->data[i]->func->range.begin == m->range.begin;
+   if (!is_launch || tl_lookup_quiet(s, tl_module_frame(s, s->impl->main), m->name, &v))
+      return;
+   for (size_t i = 0; i < l->outer.len; i++)
+      tl_nearest_try(&near, l->outer.data[i]->name);
+   if (!near.best)
+      return;
+   tl_report(s->diags, E0200, m->range, m->name);
+   tl_help(s->diags, "did you mean '%s'?", near.best);
+}
+
+/* y = y + x, acc += x: on the first way through the function nothing has set it. */
+static bool
+is_before_binding(const Lint *l, const TlMention *m)
+{
+   const TlSymbol *y = m->symbol;
+   const TlSvFunc *fn = compiled_around(l, m->range);
+   if (!y || !fn || y->kind != TL_SYMBOL_VARIABLE || !y->node || y->node->kind < TL_AST_EXPR_STMT ||
+       y->owner != fn->node || m->owner != fn->node || m->node->kind != TL_AST_NAME ||
+       !is_in_body(fn, m->range))
+      return false;
+   bool is_assignment = y->node->kind == TL_AST_ASSIGN || y->node->kind == TL_AST_AUG_ASSIGN;
+   if (m->is_write)
+      return y->node->kind == TL_AST_AUG_ASSIGN && y->range.begin == m->range.begin;
+   return m->range.begin < (is_assignment ? y->node->range.end : y->node->range.begin);
+}
+
 static void
 check_mention(const Lint *l, const TlMention *m)
 {
    TlSv v;
    TlSema *s = l->s;
    const TlSvFunc *fn = m->symbol || m->is_keyword ? NULL : compiled_around(l, m->range);
+   if (is_before_binding(l, m)) {
+      tl_report(s->diags, E0200, m->range, m->name);
+      if (tl_is_compared_statement(s, m->range))
+         tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", m->name);
+      else
+         tl_help(s->diags,
+                 "'%s' is first set %s: give it a value before this line, such as %s = 0.0",
+                 m->name, m->is_write ? "here" : "further down", m->name);
+      return;
+   }
+   if (!fn && !m->symbol && m->node->kind == TL_AST_NAME)
+      check_launched_name(l, m);
    if (!fn || m->node->kind != TL_AST_NAME || !is_in_body(fn, m->range))
       return;
    TlScope scope = (TlScope)(uintptr_t)tl_map_get(tl_scopes_of(s, fn->node), m->name);
    if (scope == TL_SCOPE_GLOBAL || scope == TL_SCOPE_NONLOCAL)
-      return; /* that statement is refused */
-   TlFrame *f = tl_module_frame(s, s->impl->main);
-   f->parent = fn->closure;
-   if (!tl_lookup_quiet(s, f, m->name, &v))
-      (void)tl_lookup(s, f, m->name, m->range);
+      return;                       /* that statement is refused */
+   TlActivation act = {.func = fn}; /* of a kernel, which the module is not */
+   TlFrame *f = tl_frame_new(s, fn->closure, s->impl->main, &act);
+   if (tl_lookup_quiet(s, f, m->name, &v))
+      return;
+   for (size_t i = 0; i < l->names->symbols.len; i++) { /* the slip may be of one of these */
+      const TlSymbol *y = l->names->symbols.data[i];
+      if (y->owner == fn->node)
+         tl_frame_set(s, f, y->name, tl_sv_poison(), m->range);
+   }
+   (void)tl_lookup(s, f, m->name, m->range);
 }
 
 static void
@@ -494,12 +551,22 @@ check_comments(TlSema *s)
    }
 }
 
+static void
+warn_of_idle(TlSema *s, const TlKernelInfo *k)
+{
+   const TlSvFunc *fn = tl_function_of(s, k->name);
+   tl_report(s->diags, W0216, k->name_range, k->name);
+   if (fn && tl_returns_value(fn->node))
+      tl_help(s->diags, "a kernel gives nothing back: in place of 'return' write results with "
+                        "store(pointer, value, mask)");
+}
+
 void
 tl_sema_lint(TlSema *s, const TlNames *names)
 {
    assert(s->impl->main);
    const TlNodeList *body = &s->impl->main->ast->body;
-   Lint l = {.s = s};
+   Lint l = {.s = s, .names = names};
    find_functions(&l);
    for (size_t i = 0; i < names->mentions.len; i++)
       check_mention(&l, &names->mentions.data[i]);
@@ -526,5 +593,5 @@ tl_sema_lint(TlSema *s, const TlNames *names)
    check_comments(s);
    /* Beside other messages it would most often be a second one for the same mistake. */
    for (size_t i = 0; i < s->impl->idle.len && !s->diags->first; i++)
-      tl_report(s->diags, W0216, s->impl->idle.data[i]->name_range, s->impl->idle.data[i]->name);
+      warn_of_idle(s, s->impl->idle.data[i]);
 }

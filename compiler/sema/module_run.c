@@ -608,7 +608,8 @@ skip(Run *r, const TlAstSkipped *n)
 {
    TlSema *s = r->s;
    const char *p = tl_node_text(s, &n->node);
-   const char *why = n->reason ? n->reason : "this statement is not understood";
+   const char *why = tl_arena_printf(s->arena, "a statement that is not understood (%s)",
+                                     n->reason ? n->reason : "it could not be parsed");
    const TlLost *lost = tl_sv_lost(s, why, n->node.range).opaque;
    while (*p) {
       size_t len = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");

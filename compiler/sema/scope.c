@@ -558,8 +558,8 @@ is_compared_argument(TlSema *s, TlRange range, const char *name)
 }
 
 /* w == x, a line of its own. */
-static bool
-is_compared_statement(TlSema *s, TlRange range)
+bool
+tl_is_compared_statement(TlSema *s, TlRange range)
 {
    const char *begin, *line = tl_line_of(s, range, &begin);
    const char *after = begin + (range.end - range.begin);
@@ -636,7 +636,7 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    else if (strcmp(name, "kernel") == 0)
       tl_help(s->diags, "kernels stand at the top of the file, outside of others; what a kernel "
                         "calls is a function without @kernel");
-   else if (is_compared_statement(s, range))
+   else if (tl_is_compared_statement(s, range))
       tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", name);
    else if (is_compared_argument(s, range, name))
       tl_help(s->diags, "'==' compares; an argument is given by its name with one '=': %s=..",

@@ -329,6 +329,7 @@ void tl_blame_sv(TlSema *s, const TlSv *v, TlWant want);
 void tl_blame_instead(TlSema *s, const TlValue *old, const TlValue *now);
 
 /* Two that are to be of one type: an integer where the other is a pointer or a float. */
+bool tl_is_tried(const TlSema *s); /* types of parameters may be guesses */
 void tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b);
 
 /* ---- run-time arithmetic with Triton's promotion (arith.c) ---- */

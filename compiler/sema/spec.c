@@ -168,6 +168,7 @@ tl_is_wrapped(const TlSvFunc *fn)
 typedef struct Asks {
    bool program; /* which program it is, of an axis that it knows itself */
    bool returns; /* a value */
+   bool stores;  /* to memory */
 } Asks;
 
 static void
@@ -177,8 +178,9 @@ read_asks(void *user, TlNode *n)
    if (n->kind == TL_AST_FUNCTION || n->kind == TL_AST_LAMBDA)
       return; /* of its own */
    a->returns |= n->kind == TL_AST_RETURN && tl_ast_Return(n)->value;
-   if (n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "program_id") == 0 &&
-       tl_ast_Call(n)->args.len) {
+   const char *callee = n->kind == TL_AST_CALL ? tl_decorator_name(n) : "";
+   a->stores |= strcmp(callee, "store") == 0 || tl_starts_with(callee, "atomic_");
+   if (strcmp(callee, "program_id") == 0 && tl_ast_Call(n)->args.len) {
       const TlNode *axis = tl_ast_Call(n)->args.data[0];
       axis = axis->kind == TL_AST_KEYWORD ? tl_ast_Keyword(axis)->value : axis;
       a->program |= axis->kind != TL_AST_NAME;
@@ -214,7 +216,7 @@ is_launched(const Uses *uses, const TlSvFunc *fn)
    for (size_t i = 0; i < d->len; i++)
       is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
    return (is_tuned && !tl_is_wrapped(fn)) || tl_map_has(&uses->launched, fn->name) ||
-          (asks.program && !asks.returns);
+          (asks.program && asks.stores) || ((asks.program || asks.stores) && !asks.returns);
 }
 
 static const char *
@@ -337,7 +339,9 @@ annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *o
          return false;
       }
    }
-   if (!t && source->is_tile) {
+   size_t len = text ? strlen(text) : 0;
+   bool has_star = len && (*text == '*' || text[len - 1] == '*'); /* no class of the host */
+   if (!t && (source->is_tile || has_star)) {
       tl_report(s->diags, E0268, a->range, text);
       help_type(s, text);
       return false;

@@ -2,9 +2,9 @@
  * in syntax we do not know costs nothing but itself.  Works inside out: the block of a compound
  * host statement is split first, then its headers are parsed with TL_TOK_BODY in place of the
  * block.  So each token is parsed once.  Invariant: only statements of compiled functions report to
- * the caller's diagnostics, and CUDA's launches, which Python has not; of a host statement that
- * fails, a Skipped node with the reason is left, and the compiled functions found inside it follow
- * it in the same list. */
+ * the caller's diagnostics, blocks that no Python reads, and CUDA's launches; of a host statement
+ * that fails, a Skipped node with the reason is left, and the compiled functions found inside it
+ * follow it in the same list. */
 #include "syntax/build.h"
 #include "base/vec.h"
 #include "parser.h"
@@ -154,6 +154,13 @@ reason_of(const TlDiags *d)
    return d->first ? d->first->text : "it could not be parsed";
 }
 
+/* Of blocks: Python would not read the file either, whatever else it knows more than we do. */
+static bool
+is_of_blocks(TlDiagCode code)
+{
+   return code == TL_DIAG_E0117 || code == TL_DIAG_E0118;
+}
+
 /* The expression of the decorator whose '@' is at i. */
 static TlNode *
 parse_decorator(Split *sp, size_t i)
@@ -167,7 +174,10 @@ parse_decorator(Split *sp, size_t i)
    if (tl_parser_run(&ps, TL_TOK_START_EXPR))
       return ps.result;
    TlRange r = tl_range(sp->file, sp->t[i].begin, sp->t[end].begin);
-   tl_report(sp->cx->diags, R0101, r, reason_of(&scratch));
+   if (scratch.first && scratch.first->code != TL_DIAG_E0132) /* nor would Python read it */
+      tl_diags_repeat(sp->cx->diags, scratch.first);
+   else
+      tl_report(sp->cx->diags, R0101, r, reason_of(&scratch));
    return tl_mk_skipped(&ps, r, reason_of(&scratch));
 }
 
@@ -270,9 +280,10 @@ hide_other_compilers(Split *sp, TlParser *ps, size_t begin, size_t head, const T
             tl_mk_skipped(ps, decorators->data[k]->range, "the decorator of another compiler");
 }
 
-/* A host statement: decorators begin..head, then headers and blocks.  Returns what follows. */
+/* A host statement: decorators begin..head, then headers and blocks.  Returns what follows.
+ * Behind a decorator of kernels nothing but a function makes sense. */
 static size_t
-parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
+parse_host(Split *sp, size_t begin, size_t head, bool is_kernel, TlNodeList *out)
 {
    TlTokens tokens = {0};
    TlNodeList made = {0};
@@ -292,6 +303,9 @@ parse_host(Split *sp, size_t begin, size_t head, TlNodeList *out)
       return i;
    }
    refuse_cuda_launch(sp, &tokens);
+   bool is_python = !scratch.first || (!is_kernel && !is_of_blocks(scratch.first->code));
+   if (!is_python) /* nor would Python read the file */
+      tl_diags_repeat(sp->cx->diags, scratch.first);
    TlRange r = tl_range(sp->file, sp->t[begin].begin, sp->t[i - 1].end);
    tl_mk_append(&ps, out, tl_mk_skipped(&ps, r, reason_of(&scratch)));
    for (size_t k = kernels; k < sp->kernels.len; k++)
@@ -309,9 +323,9 @@ split_statement(Split *sp, size_t begin, size_t end, TlNodeList *out)
       head = after_line(sp, head);
    }
    if (head >= end) /* decorators of nothing */
-      return parse_host(sp, begin, begin, out);
+      return parse_host(sp, begin, begin, false, out);
    if (!is_kernel || sp->t[head].kind != TL_TOK_DEF)
-      return parse_host(sp, begin, head, out);
+      return parse_host(sp, begin, head, is_kernel && sp->t[head].kind == TL_TOK_NAME, out);
    size_t next = after_line(sp, head);
    if (sp->t[next].kind == TL_TOK_INDENT)
       next = sp->t[next].match + (size_t)1;

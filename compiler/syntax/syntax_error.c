@@ -293,6 +293,10 @@ operator_slip(const Place *p)
    if ((found == TL_TOK_STAR || found == TL_TOK_POW) && before == TL_TOK_ASSIGN &&
        p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN)
       return "an argument given by its name is one value; conditions are joined by '&'";
+   if (found == TL_TOK_COLON && before == TL_TOK_NAME && p->expected[TL_TOK_ASSIGN] &&
+       p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
+       p->t[p->first].kind != TL_TOK_DEF)
+      return "an argument is given by its name with '=': load(pointer, mask=inside)";
    if (found == TL_TOK_COLON && p->open != SIZE_MAX && p->t[p->open].kind == TL_TOK_LPAREN &&
        p->t[p->first].kind != TL_TOK_DEF && p->expected[TL_TOK_COMMA])
       return "arguments are separated by ',', as in range(0, n)";
@@ -493,11 +497,13 @@ dtype_of(const Place *p, size_t i, char *buf, size_t size)
 const char *
 tl_nearest_keyword(const char *word)
 {
-   unsigned best = strlen(word) > 3 ? 3 : 2;
+   size_t len = strlen(word);
+   unsigned best = len > 3 ? 3 : 2;
    const char *near = NULL;
    for (unsigned i = 0; tl_keyword(i); i++) {
       unsigned d = tl_edit_distance(word, tl_keyword(i), best);
-      if (d < best) {
+      size_t longest = len > strlen(tl_keyword(i)) ? len : strlen(tl_keyword(i));
+      if (d < best && 2 * d < longest && (d < 2 || *word == *tl_keyword(i))) {
          best = d;
          near = tl_keyword(i);
       }
@@ -562,11 +568,24 @@ help_c_parameter(TlParser *ps, const Place *p)
       first--;
    if (!is_def || first == p->at || p->t[first].kind != TL_TOK_NAME)
       return false;
+   const TlToken *t = &p->t[p->at];
+   if (t[0].kind == TL_TOK_DOT && t[1].kind == TL_TOK_NAME && t[2].kind == TL_TOK_NAME) {
+      tl_help(ps->diags, "a parameter's type stands behind its name: %.*s: %.*s", text_len(&t[2]),
+              ps->text + t[2].begin, (int)(t[1].end - p->t[first].begin),
+              ps->text + p->t[first].begin);
+      return true;
+   }
    Run r = run_from(p, first);
-   if (r.is_names)
+   const char *of_c = dtype_of(p, r.type, buf, sizeof buf);
+   if (r.is_names && of_c == buf && !r.has_star)
+      tl_help(ps->diags,
+              "is a ',' missing between '%.*s' and '%.*s'? a parameter's type stands behind its "
+              "name: x: i32",
+              text_len(&p->t[r.type]), ps->text + p->t[r.type].begin, text_len(&p->t[r.name]),
+              ps->text + p->t[r.name].begin);
+   else if (r.is_names)
       tl_help(ps->diags, "a parameter's type stands behind its name: %.*s: %s%s",
-              text_len(&p->t[r.name]), ps->text + p->t[r.name].begin, r.has_star ? "*" : "",
-              dtype_of(p, r.type, buf, sizeof buf));
+              text_len(&p->t[r.name]), ps->text + p->t[r.name].begin, r.has_star ? "*" : "", of_c);
    return r.is_names;
 }
 
@@ -590,7 +609,13 @@ help_declaration(TlParser *ps, const Place *p)
    if (!is_c_type && after != TL_TOK_ASSIGN && after != TL_TOK_LBRACKET &&
        help_misspelled_keyword(ps, p))
       return true;
-   if (after == TL_TOK_LPAREN)
+   if (!is_c_type && after == TL_TOK_LPAREN && p->t[p->at - 1].end < p->t[p->at].begin &&
+       p->at == p->first + 1)
+      tl_help(ps->diags,
+              "an operator is missing between '%.*s' and '%.*s(..)', such as '=' or '+='; "
+              "functions are defined with 'def'",
+              num, words, len, text);
+   else if (after == TL_TOK_LPAREN)
       tl_help(ps->diags, "functions are defined with 'def': def %.*s(..):", len, text);
    else if (after == TL_TOK_LBRACKET)
       tl_help(ps->diags,
@@ -605,6 +630,9 @@ help_declaration(TlParser *ps, const Place *p)
               strcmp(type, "i1") == 0 ? "False"
               : strstr(type, "fp")    ? "0.0"
                                       : "0");
+   else if (ends && p->at == p->first + 1)
+      tl_help(ps->diags, "an operator is missing between '%.*s' and '%.*s', such as '=' or '+='",
+              num, words, len, text);
    else if (after == TL_TOK_ASSIGN || ends)
       tl_help(ps->diags,
               "'%.*s' declares nothing here: a name is made by assigning to it, %.*s = ..", num,
@@ -765,6 +793,8 @@ give_help(TlParser *ps, const Place *p)
 {
    int found = kind_at(p, 0), before = kind_at(p, 1);
    const char *help = operator_slip(p);
+   if (found == TL_TOK_COMMA && before == TL_TOK_LBRACKET)
+      help = "is a ':' missing before the ','? x[:, None] adds a dimension";
    if (!help)
       help = statement_slip(p);
    if (help) {
@@ -818,7 +848,9 @@ tl_syntax_error(TlParser *ps, const bool *expected)
    const TlToken *t = &p.t[p.at];
    TlRange range = tl_tok_range(ps, t);
    char found[80], wanted[160], statement[24];
-   if (p.at < ps->quiet_until)
+   bool is_of_tab = ps->diags->last && ps->diags->last->code == TL_DIAG_E0116 &&
+                    ps->diags->last->range.file == ps->file;
+   if (p.at < ps->quiet_until || is_of_tab) /* blocks are not what they seem to be then */
       return;
    if (p.open != SIZE_MAX && !p.t[p.open].match) {
       for (size_t i = p.at; p.t[i].kind != TL_TOK_END && !p.t[i].is_line_start; i++)
