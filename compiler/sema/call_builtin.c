@@ -170,7 +170,6 @@ help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
       tl_help(s->diags, "%s", help ? help : form);
 }
 
-/* How it is called, below an error that says of an argument only that it does not fit. */
 /* Operations of the IR have names of their own: 'trans' of permute. */
 static void
 name_as_called(TlSema *s, const TlCall *c)
@@ -189,6 +188,7 @@ name_as_called(TlSema *s, const TlCall *c)
    }
 }
 
+/* How it is called, below an error that says of an argument only that it does not fit. */
 static void
 help_with_form(TlSema *s, const TlCall *c)
 {

@@ -19,9 +19,9 @@ typedef struct Grid {
 
 static void put(Grid *g, const TlNode *n, bool nested);
 
-/* "a grid is written 128, cdiv(n, BLOCK) or (cdiv(n, BLOCK), 2), over x, n, BLOCK" */
-static void
-help_form(Grid *g)
+/* "x, n, BLOCK" */
+static const char *
+param_names(const Grid *g)
 {
    TlSb names;
    tl_sb_init(&names, g->s->arena);
@@ -30,10 +30,7 @@ help_form(Grid *g)
       if (p)
          tl_sb_printf(&names, "%s%s", names.len ? ", " : "", p);
    }
-   tl_help(g->s->diags,
-           "a grid is whole numbers, such as 128,2 or cdiv(n, 128), over the parameters %s; "
-           "--grid=X,Y,Z gives another",
-           tl_sb_cstr(&names));
+   return tl_sb_cstr(&names);
 }
 
 static void
@@ -41,7 +38,10 @@ refuse(Grid *g, const TlNode *n, const char *what)
 {
    if (!g->failed) {
       tl_report(g->s->diags, E0277, n->range, what);
-      help_form(g);
+      tl_help(g->s->diags,
+              "a grid is whole numbers, such as 128,2 or cdiv(n, 128), over the parameters %s; "
+              "--grid=X,Y,Z gives another",
+              param_names(g));
    }
    g->failed = true;
 }
@@ -80,15 +80,11 @@ suggest_param(Grid *g, const char *name)
       if (p)
          tl_nearest_try(&near, p);
    }
-   TlSb names;
-   tl_sb_init(&names, g->s->arena);
-   for (size_t i = 0; i < g->kernel->params.len; i++)
-      tl_sb_printf(&names, "%s%s", i ? ", " : "", tl_ast_Param(g->kernel->params.data[i])->name);
    if (near.best)
       tl_help(g->s->diags, "did you mean '%s'?", near.best);
-   else if (names.len)
+   else if (g->kernel->params.len)
       tl_help(g->s->diags, "its parameters are %s; or give the grid with --grid=X,Y,Z",
-              tl_sb_cstr(&names));
+              param_names(g));
 }
 
 static void
