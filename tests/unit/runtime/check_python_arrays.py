@@ -243,6 +243,24 @@ def threads(m):
     assert not failed, failed[0]
 
 
+def empty_views():
+    """torch's views of no elements: no address, in a storage that has one."""
+    class Empty(Host):
+        dtype, device = "torch.float32", types.SimpleNamespace(type="cpu", index=None)
+
+        def data_ptr(self):
+            return 0
+
+        def untyped_storage(self):
+            return fake_torch.Storage(self.data.buffer_info()[0], 4 * len(self.data))
+    last = tilec.load(source="@kernel\ndef last(x, y: *fp32, n: i32):\n"
+                             "    store(y, load(x + n - 1) if n > 0 else 7.0)\n").last
+    x, y = Empty([0] * 4), Host([0])
+    last[1](x, y, 0)
+    assert y.data[0] == 7
+    raises(tilec.Error, "NULL, or an array without elements", lambda: last[1](x, y, 1))
+
+
 def numpy_arrays(m):
     x = numpy.arange(40, dtype=numpy.float32)
     y = numpy.empty_like(x)
@@ -525,6 +543,7 @@ threads(module)
 forked(module)
 annotations()
 descriptors()
+empty_views()
 waits_end()
 warnings_name_the_users_line()
 if numpy is None:

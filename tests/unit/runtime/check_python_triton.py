@@ -117,6 +117,17 @@ def of_descriptor(d, out, M: tl.constexpr):
     tl.store(out + i[:, None] * 8 + j[None, :], d.load([M, 0]))
 
 
+int_of = triton.constexpr_function(tl.core.get_int_dtype)
+
+
+@triton.jit
+def bits(x, out, n):
+    i = tl.arange(0, 16)
+    v = tl.load(x + i, i < n)
+    word: tl.constexpr = int_of(bitwidth=v.dtype.primitive_bitwidth, signed=True)
+    tl.store(out + i, v.to(word, bitcast=True), i < n)
+
+
 def check_text():
     x, out = floats(16), numpy.zeros(16, numpy.float32)
     names[(1,)](x, out, 16)
@@ -126,6 +137,9 @@ def check_text():
     for k, combine, want in ((2, plus, x * 3 + 2), (5, plus, x * 3 + 5), (5, minus, x * 3 - 5)):
         maker(k, combine)[(1,)](x, out, BLOCK=16)
         assert numpy.array_equal(out, want)
+    word = numpy.zeros(16, numpy.int32)
+    bits[(1,)](x, word, 16)             # a name of the language under constexpr_function
+    assert numpy.array_equal(word, x.view(numpy.int32))
     y = floats(16)
     Holder().run(y)
     assert numpy.array_equal(y, x + 1)

@@ -77,12 +77,15 @@ def _language_modules():
 
 def language_name(value):
     """("triton.language", "load") for what the language package has under a name, else None."""
+    from .jit import ConstexprFunction
     name = getattr(value, "__name__", None)
     if not isinstance(name, str):
         return None
     for module in _language_modules():
         if module.__dict__.get(name) is value:
             return module.__name__, name
+    if isinstance(value, ConstexprFunction):     # constexpr_function(tl.core.get_int_dtype) is that
+        return language_name(value.fn)
     return None
 
 
