@@ -120,12 +120,22 @@ def of_descriptor(d, out, M: tl.constexpr):
 int_of = triton.constexpr_function(tl.core.get_int_dtype)
 
 
+def plain_number(v):
+    return v.value if isinstance(v, tl.constexpr) else v
+
+
+@tl.constexpr
+def unsigned(bits):
+    return tl.core.get_int_dtype(plain_number(bits), False)
+
+
 @triton.jit
 def bits(x, out, n):
     i = tl.arange(0, 16)
     v = tl.load(x + i, i < n)
     word: tl.constexpr = int_of(bitwidth=v.dtype.primitive_bitwidth, signed=True)
-    tl.store(out + i, v.to(word, bitcast=True), i < n)
+    same = v.to(unsigned(v.dtype.primitive_bitwidth), bitcast=True).to(word)
+    tl.store(out + i, v.to(word, bitcast=True) & same, i < n)
 
 
 def check_text():

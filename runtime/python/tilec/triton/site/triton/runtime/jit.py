@@ -136,6 +136,7 @@ class KernelInterface:
 class JITCallable:
     """A function with its source."""
     must_use_result = False
+    calls_python = False           # may the compiler call any function of Python that this one calls?
     hash = None                    # programs set it; cache_key is computed when it is asked for
 
     def __init__(self, fn):

@@ -54,11 +54,9 @@ def unwrap(value):
 def jit_of(value):
     """The jit function under autotune and heuristics; None when there is none.  A function under
     @tl.constexpr is what one under @triton.constexpr_function is."""
-    from .jit import ConstexprFunction, JITCallable
+    from .jit import JITCallable
     if isinstance(value, core.constexpr) and isinstance(value.value, types.FunctionType):
-        if not hasattr(value, "in_kernels"):
-            value.in_kernels = ConstexprFunction(value.value)
-        return value.in_kernels
+        return _host_function(value.value)
     for _ in range(16):
         if isinstance(value, JITCallable) or value is None:
             return value
@@ -66,6 +64,16 @@ def jit_of(value):
             return None
         value = getattr(value, "fn", None)
     return None
+
+
+def _host_function(fn):
+    """A function under @tl.constexpr, or one that such a function calls: Triton has Python run it,
+    so that it may call any other."""
+    from .jit import ConstexprFunction
+    if not hasattr(fn, "in_kernels"):
+        fn.in_kernels = ConstexprFunction(fn)
+        fn.in_kernels.calls_python = True
+    return fn.in_kernels
 
 
 # ---- what the language package has, by identity --------------------------------------------------
@@ -405,12 +413,16 @@ class Part:
         for name, chains in names.loaded.items():
             if name in BUILTIN_NAMES or name not in scope:
                 continue
+            value = scope[name]
+            if jit.calls_python and isinstance(value, types.FunctionType) \
+                    and not language_name(value):
+                value = _host_function(value)
             if name in names.early:
                 self.whole.check_unchanged(jit, name)
-                self.try_value(name, scope[name], chains, strict=True)
-                self.whole.remember(jit, name, scope[name])
+                self.try_value(name, value, chains, strict=True)
+                self.whole.remember(jit, name, value)
             elif name in names.outer:
-                self.try_value(name, scope[name], chains)
+                self.try_value(name, value, chains)
 
     def try_value(self, name, v, chains=(), strict=False):
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
