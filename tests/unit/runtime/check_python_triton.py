@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 import typing
 import warnings
@@ -227,6 +228,83 @@ def check_files():
         assert os.path.join(folder, "helper.py") + ":13:" in run.stdout, run.stdout
         assert "RuntimeError" in run.stdout and "outside buffer 'x'" in run.stdout, run.stdout
         assert "program.py:17:" in run.stdout, run.stdout
+
+
+def check_modules():
+    """Files that import each other, and functions that lie in classes of a module."""
+    with tempfile.TemporaryDirectory() as folder:
+        sys.path.insert(0, folder)
+        for name, text in (("first_file", """
+                import enum
+                import triton, triton.language as tl
+                import second_file
+
+                class Way(enum.IntEnum):
+                    DOWN = 1
+                    UP = 2
+
+                class Steps:
+                    SIZE = tl.constexpr(3)
+
+                    @staticmethod
+                    @triton.jit
+                    def up(x):
+                        return x + second_file.Sizes.Inner.ONE
+
+                class Other:
+                    @staticmethod
+                    @triton.jit
+                    def up(x):
+                        return x + 100
+
+                @triton.jit
+                def back(x):
+                    return x * 2
+
+                @triton.jit
+                def kernel(x, WAY: tl.constexpr):
+                    v = second_file.there(tl.load(x))
+                    if WAY == second_file.first_file.Way.UP:
+                        v = second_file.first_file.Steps.up(v)
+                    tl.store(x, v + second_file.first_file.Steps.SIZE)
+                """), ("second_file", """
+                import triton, triton.language as tl
+                import first_file
+
+                class Sizes:
+                    class Inner:
+                        ONE = 1
+
+                @triton.jit
+                def there(x):
+                    return first_file.back(x) + first_file.Other.up(x)
+                """)):
+            with open(os.path.join(folder, name + ".py"), "w") as f:
+                f.write(textwrap.dedent(text))
+        first = __import__("first_file")
+        x = numpy.array([10], numpy.int32)
+        for way, more in ((first.Way.UP, 1), (first.Way.DOWN, 0), (2, 1)):
+            x[0] = 10
+            first.kernel[(1,)](x, way)
+            assert x[0] == 20 + 110 + more + 3, (way, x)
+        sys.path.remove(folder)
+
+
+def check_two_threads():
+    """The first launches of a kernel with a helper in another file, at once: both write the file."""
+    made, outs = maker(2, plus), [numpy.zeros(16, numpy.float32) for _ in range(2)]
+    both, replace = threading.Barrier(2, timeout=30), os.replace
+
+    def replace_together(part, whole):
+        both.wait()
+        replace(part, whole)
+    os.replace = replace_together
+    try:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda out: made[(1,)](floats(16), out, BLOCK=16), outs))
+    finally:
+        os.replace = replace
+    assert all(numpy.array_equal(out, floats(16) * 3 + 2) for out in outs)
 
 
 # ---- launches ----
@@ -711,7 +789,7 @@ def check_words():
         assert words_for(text) == words, (text, words_for(text))
 
 
-for check in (check_text, check_files, check_launches, check_variants, check_tuning, check_host,
-              check_listener, check_settings, check_warnings, check_words):
+for check in (check_text, check_files, check_modules, check_two_threads, check_launches, check_variants,
+              check_tuning, check_host, check_listener, check_settings, check_warnings, check_words):
     check()
     print("%s: ok" % check.__name__)
