@@ -669,7 +669,8 @@ class _Reader:
         self.bytes = 0
         if self.address and hasattr(a, "untyped_storage"):      # a view of nothing has no address
             storage = a.untyped_storage()
-            self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
+            if hasattr(storage, "nbytes"):                      # else nobody knows how many
+                self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
 
     def _array(self, a, info):
         strides = info.get("strides")

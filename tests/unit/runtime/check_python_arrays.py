@@ -343,6 +343,12 @@ def on_gpu(m):
     assert fake.last.stream == 0x9a
     m.scale[lambda meta: meta["BLOCK"]](x, y, 33)
     assert fake.last.grid[0] == 16
+    class TypedPointer:                        # all that Triton asks of an array, and no size
+        dtype = torch.float32
+        data_ptr = lambda self: x.address + 4
+        untyped_storage = lambda self: self
+    m.scale[1](TypedPointer(), y, 33)
+    assert fake.last.params[0] == x.address + 4 and fake.last.params[1] == y.address
     m.pair[1](x, fake_torch.Parameter(y.data, torch.float32, "cuda"), True, None, x)
     raises(ValueError, "'x' is on GPU 0, 'y' on the host",
            lambda: m.scale[1](x, torch.zeros(8, "cpu"), 8))
