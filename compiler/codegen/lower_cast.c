@@ -54,6 +54,16 @@ rounded_from(LLVMValueRef v)
    return strcmp(name, rint) == 0 ? LLVMGetOperand(v, 0) : NULL;
 }
 
+/* A float out of an integer type's range becomes the nearest number that it has, as cvt.rzi does;
+ * one for 8 bits becomes one of 16, of which the low byte is taken: so does what LLVM makes of the
+ * conversion in Triton, and programs for it quantise by that. */
+static unsigned
+saturated_bits(TlDtype to)
+{
+   unsigned bits = tl_dtype_info[to].bits;
+   return bits < 16 ? 16 : bits;
+}
+
 /* cvt from fp32, toward zero or, of rint(x), to the nearest: saturates to the type's range; NaN
  * gives 0, to 64 bits the smallest (PTX ISA, "cvt").  LLVM's fptosi.sat means the same but for that
  * NaN, and is compares and selects around it. */
@@ -61,7 +71,7 @@ static LLVMValueRef
 fp32_to_int(TlCg *cg, LLVMValueRef v, TlDtype to)
 {
    char text[40];
-   unsigned bits = tl_dtype_info[to].bits;
+   unsigned bits = saturated_bits(to);
    LLVMValueRef x = rounded_from(v);
    bool is_rounded = x != NULL;
    x = is_rounded ? x : v;
@@ -87,7 +97,7 @@ float_to_int(TlCg *cg, LLVMValueRef v, TlDtype from, TlDtype to)
       from = TL_FP32;
    }
    bool is_signed = tl_dtype_is_signed(to);
-   unsigned bits = tl_dtype_info[to].bits;
+   unsigned bits = saturated_bits(to);
    if (!cg->host && from == TL_FP32 && to != TL_I1)
       return fp32_to_int(cg, v, to);
    LLVMTypeRef wide = bits == 64 ? cg->i64 : cg->i32;

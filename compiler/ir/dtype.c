@@ -233,11 +233,14 @@ int_to_float(TlDtype from, TlDtype to, TlBits bits, TlRounding rounding)
    return magnitude ? with_sign(to, negative, round_pack(to, magnitude, 0, rounding)) : 0;
 }
 
+/* Saturates; 8 bits are the low ones of 16 (codegen/lower_cast.c says why). */
 static TlBits
 double_to_int(TlDtype to, double v)
 {
-   unsigned bits = tl_dtype_info[to].bits;
    bool is_signed = tl_dtype_is_signed(to);
+   if (tl_dtype_info[to].bits == 8)
+      return double_to_int(is_signed ? TL_I16 : TL_U16, v) & mask_of(to);
+   unsigned bits = tl_dtype_info[to].bits;
    uint64_t max = mask_of(to) >> is_signed;
    double limit = double_of((uint64_t)(1023 + (int)bits - is_signed) << 52); /* 2^(bits - sign) */
    if (v != v)

@@ -149,6 +149,24 @@ def floats_truncate_and_truth_is_not_zero():
 
 
 @triton.jit
+def to_type(x, out, TO: tl.constexpr):
+    i = tl.arange(0, 8)
+    tl.store(out + i, tl.load(x + i).to(TO))
+
+
+@case("conversion", (np.int8, np.float32), (np.uint8, np.float32), (np.int16, np.float32),
+      (np.int8, np.float64), (np.uint8, np.float16))
+def floats_beyond_an_integer_type(to, of):
+    """They saturate; 8 bits are the low ones of 16."""
+    x = np.array([200, -200, 300, 40000, -40000, 128, 255.9, -1], of)
+    out = np.zeros(8, to)
+    run(to_type, x, out, getattr(tl, np.dtype(to).name))
+    wide = np.iinfo(np.int16 if np.dtype(to).kind == "i" else np.uint16)
+    want = np.clip(np.trunc(x.astype(np.float64)), wide.min, wide.max).astype(wide.dtype).astype(to)
+    assert np.array_equal(out, want), (out, want)
+
+
+@triton.jit
 def hinted(x, out, n):
     tl.assume(n >= 0)
     i = tl.max_contiguous(tl.multiple_of(tl.arange(0, 16), 16), 16)

@@ -667,9 +667,10 @@ class _Reader:
                             "makes one that kernels can use")
         self.device = _HOST if kind == "cpu" else getattr(device, "index", None) or 0
         self.bytes = 0
-        if hasattr(a, "untyped_storage"):
+        if self.address and hasattr(a, "untyped_storage"):      # a view of nothing has no address
             storage = a.untyped_storage()
-            self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
+            if hasattr(storage, "nbytes"):                      # else nobody knows how many
+                self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
 
     def _array(self, a, info):
         strides = info.get("strides")

@@ -257,13 +257,16 @@ float_to_int_truncates_and_saturates(void **state)
                                  4.9e-324};
    for (unsigned k = 0; k < 8; k++) {
       unsigned bits = tl_dtype_info[ints[k]].bits;
-      bool is_signed = tl_dtype_is_signed(ints[k]);
+      bool is_signed = tl_dtype_is_signed(ints[k]), is_byte = bits == 8;
+      bits = is_byte ? 16 : bits; /* the low byte of what 16 bits would be */
       long double high = ldexpl(1, (int)bits - is_signed) - 1;
       long double low = is_signed ? -ldexpl(1, (int)bits - 1) : 0;
       for (unsigned i = 0; i < 2 * sizeof base / sizeof base[0]; i++) {
          double v = i & 1 ? -base[i / 2] : base[i / 2];
          long double want = truncl((long double)v);
          want = want > high ? high : want < low ? low : want;
+         if (is_byte)
+            want = is_signed ? (int8_t)(int16_t)want : (uint8_t)(uint16_t)want;
          uint64_t pattern;
          memcpy(&pattern, &v, sizeof pattern);
          TlBits got = tl_cast_bits(TL_FP64, ints[k], pattern, TL_ROUND_NEAREST_EVEN);

@@ -243,6 +243,24 @@ def threads(m):
     assert not failed, failed[0]
 
 
+def empty_views():
+    """torch's views of no elements: no address, in a storage that has one."""
+    class Empty(Host):
+        dtype, device = "torch.float32", types.SimpleNamespace(type="cpu", index=None)
+
+        def data_ptr(self):
+            return 0
+
+        def untyped_storage(self):
+            return fake_torch.Storage(self.data.buffer_info()[0], 4 * len(self.data))
+    last = tilec.load(source="@kernel\ndef last(x, y: *fp32, n: i32):\n"
+                             "    store(y, load(x + n - 1) if n > 0 else 7.0)\n").last
+    x, y = Empty([0] * 4), Host([0])
+    last[1](x, y, 0)
+    assert y.data[0] == 7
+    raises(tilec.Error, "NULL, or an array without elements", lambda: last[1](x, y, 1))
+
+
 def numpy_arrays(m):
     x = numpy.arange(40, dtype=numpy.float32)
     y = numpy.empty_like(x)
@@ -325,6 +343,12 @@ def on_gpu(m):
     assert fake.last.stream == 0x9a
     m.scale[lambda meta: meta["BLOCK"]](x, y, 33)
     assert fake.last.grid[0] == 16
+    class TypedPointer:                        # all that Triton asks of an array, and no size
+        dtype = torch.float32
+        data_ptr = lambda self: x.address + 4
+        untyped_storage = lambda self: self
+    m.scale[1](TypedPointer(), y, 33)
+    assert fake.last.params[0] == x.address + 4 and fake.last.params[1] == y.address
     m.pair[1](x, fake_torch.Parameter(y.data, torch.float32, "cuda"), True, None, x)
     raises(ValueError, "'x' is on GPU 0, 'y' on the host",
            lambda: m.scale[1](x, torch.zeros(8, "cpu"), 8))
@@ -525,6 +549,7 @@ threads(module)
 forked(module)
 annotations()
 descriptors()
+empty_views()
 waits_end()
 warnings_name_the_users_line()
 if numpy is None:

@@ -1,11 +1,13 @@
 """tilec.triton over the compiler: programs for Triton, on the CPU executor, with numpy arrays.
 check_python_triton.py FOLDER_OF_TILEC LIBRARY.  77: no numpy here."""
+import ast
 import concurrent.futures
 import os
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 import typing
 import warnings
@@ -117,6 +119,27 @@ def of_descriptor(d, out, M: tl.constexpr):
     tl.store(out + i[:, None] * 8 + j[None, :], d.load([M, 0]))
 
 
+int_of = triton.constexpr_function(tl.core.get_int_dtype)
+
+
+def plain_number(v):
+    return v.value if isinstance(v, tl.constexpr) else v
+
+
+@tl.constexpr
+def unsigned(bits):
+    return tl.core.get_int_dtype(plain_number(bits), False)
+
+
+@triton.jit
+def bits(x, out, n):
+    i = tl.arange(0, 16)
+    v = tl.load(x + i, i < n)
+    word: tl.constexpr = int_of(bitwidth=v.dtype.primitive_bitwidth, signed=True)
+    same = v.to(unsigned(v.dtype.primitive_bitwidth), bitcast=True).to(word)
+    tl.store(out + i, v.to(word, bitcast=True) & same, i < n)
+
+
 def check_text():
     x, out = floats(16), numpy.zeros(16, numpy.float32)
     names[(1,)](x, out, 16)
@@ -126,6 +149,9 @@ def check_text():
     for k, combine, want in ((2, plus, x * 3 + 2), (5, plus, x * 3 + 5), (5, minus, x * 3 - 5)):
         maker(k, combine)[(1,)](x, out, BLOCK=16)
         assert numpy.array_equal(out, want)
+    word = numpy.zeros(16, numpy.int32)
+    bits[(1,)](x, word, 16)             # a name of the language under constexpr_function
+    assert numpy.array_equal(word, x.view(numpy.int32))
     y = floats(16)
     Holder().run(y)
     assert numpy.array_equal(y, x + 1)
@@ -203,6 +229,98 @@ def check_files():
         assert os.path.join(folder, "helper.py") + ":13:" in run.stdout, run.stdout
         assert "RuntimeError" in run.stdout and "outside buffer 'x'" in run.stdout, run.stdout
         assert "program.py:17:" in run.stdout, run.stdout
+
+
+def check_modules():
+    """Files that import each other, and functions that lie in classes of a module."""
+    with tempfile.TemporaryDirectory() as folder:
+        sys.path.insert(0, folder)
+        for name, text in (("first_file", """
+                import enum
+                import triton, triton.language as tl
+                import second_file
+
+                class Way(enum.IntEnum):
+                    DOWN = 1
+                    UP = 2
+
+                class Steps:
+                    SIZE = tl.constexpr(3)
+
+                    @staticmethod
+                    @triton.jit
+                    def up(x):
+                        return x + second_file.Sizes.Inner.ONE
+
+                class Other:
+                    @staticmethod
+                    @triton.jit
+                    def up(x):
+                        return x + 100
+
+                @triton.jit
+                def back(x):
+                    return x * 2
+
+                @triton.jit
+                def kernel(x, WAY: tl.constexpr):
+                    v = second_file.there(tl.load(x))
+                    if WAY == second_file.first_file.Way.UP:
+                        v = second_file.first_file.Steps.up(v)
+                    tl.store(x, v + second_file.first_file.Steps.SIZE)
+                """), ("second_file", """
+                import triton, triton.language as tl
+                import first_file
+
+                class Sizes:
+                    class Inner:
+                        ONE = 1
+
+                @triton.jit
+                def there(x):
+                    return first_file.back(x) + first_file.Other.up(x)
+                """)):
+            with open(os.path.join(folder, name + ".py"), "w") as f:
+                f.write(textwrap.dedent(text))
+        first = __import__("first_file")
+        x = numpy.array([10], numpy.int32)
+        for way, more in ((first.Way.UP, 1), (first.Way.DOWN, 0), (2, 1)):
+            x[0] = 10
+            first.kernel[(1,)](x, way)
+            assert x[0] == 20 + 110 + more + 3, (way, x)
+        sys.path.remove(folder)
+
+
+def check_two_threads():
+    """The first launches of a kernel with a helper in another file, at once: both write the file."""
+    made, outs = maker(2, plus), [numpy.zeros(16, numpy.float32) for _ in range(2)]
+    both, replace = threading.Barrier(2, timeout=30), os.replace
+
+    def replace_together(part, whole):
+        both.wait()
+        replace(part, whole)
+    os.replace = replace_together
+    try:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda out: made[(1,)](floats(16), out, BLOCK=16), outs))
+    finally:
+        os.replace = replace
+    assert all(numpy.array_equal(out, floats(16) * 3 + 2) for out in outs)
+    parse, inside, most = ast.parse, [], []
+
+    def parse_slowly(text):                 # CPython 3.11 fails where two threads are in it
+        inside.append(text)
+        most.append(len(inside))
+        time.sleep(0.05)
+        inside.pop()
+        return parse(text)
+    ast.parse = parse_slowly
+    try:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda k: triton.jit(k).parse(), (plus.fn, minus.fn)))
+    finally:
+        ast.parse = parse
+    assert most == [1, 1], most
 
 
 # ---- launches ----
@@ -687,7 +805,7 @@ def check_words():
         assert words_for(text) == words, (text, words_for(text))
 
 
-for check in (check_text, check_files, check_launches, check_variants, check_tuning, check_host,
-              check_listener, check_settings, check_warnings, check_words):
+for check in (check_text, check_files, check_modules, check_two_threads, check_launches, check_variants,
+              check_tuning, check_host, check_listener, check_settings, check_warnings, check_words):
     check()
     print("%s: ok" % check.__name__)

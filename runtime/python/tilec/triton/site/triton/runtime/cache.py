@@ -1,6 +1,7 @@
 """Where tilec keeps compiled kernels, and Triton's names for it."""
 import hashlib
 import os
+import threading
 
 import tilec
 
@@ -36,7 +37,7 @@ class CacheManager:
     def put(self, data, filename, binary=True):
         os.makedirs(self.cache_dir, exist_ok=True)
         path = self._make_path(filename)
-        part = "%s.%d" % (path, os.getpid())
+        part = "%s.%d.%d" % (path, os.getpid(), threading.get_ident())
         with open(part, "wb") as f:
             f.write(data if isinstance(data, bytes) else str(data).encode())
         os.replace(part, path)         # whole or not at all

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import re
 import textwrap
+import threading
 import warnings
 from functools import cached_property
 
@@ -16,6 +17,9 @@ from ..language import core
 
 TRITON_MODULE = "triton.language"
 GLUON_MODULE = "triton.experimental.gluon.language"
+
+# CPython 3.11 counts the depth of a tree that it makes for all threads together: SystemError.
+_parsing = threading.Lock()
 
 JitFunctionInfo = collections.namedtuple("JitFunctionInfo", "module name jit_function")
 
@@ -136,6 +140,7 @@ class KernelInterface:
 class JITCallable:
     """A function with its source."""
     must_use_result = False
+    calls_python = False           # may the compiler call any function of Python that this one calls?
     hash = None                    # programs set it; cache_key is computed when it is asked for
 
     def __init__(self, fn):
@@ -172,7 +177,8 @@ class JITCallable:
 
     def parse(self):
         if self._tree is None:
-            self._tree = ast.parse(self._src)
+            with _parsing:
+                self._tree = ast.parse(self._src)
         return self._tree
 
     @property

@@ -54,11 +54,9 @@ def unwrap(value):
 def jit_of(value):
     """The jit function under autotune and heuristics; None when there is none.  A function under
     @tl.constexpr is what one under @triton.constexpr_function is."""
-    from .jit import ConstexprFunction, JITCallable
+    from .jit import JITCallable
     if isinstance(value, core.constexpr) and isinstance(value.value, types.FunctionType):
-        if not hasattr(value, "in_kernels"):
-            value.in_kernels = ConstexprFunction(value.value)
-        return value.in_kernels
+        return _host_function(value.value)
     for _ in range(16):
         if isinstance(value, JITCallable) or value is None:
             return value
@@ -66,6 +64,16 @@ def jit_of(value):
             return None
         value = getattr(value, "fn", None)
     return None
+
+
+def _host_function(fn):
+    """A function under @tl.constexpr, or one that such a function calls: Triton has Python run it,
+    so that it may call any other."""
+    from .jit import ConstexprFunction
+    if not hasattr(fn, "in_kernels"):
+        fn.in_kernels = ConstexprFunction(fn)
+        fn.in_kernels.calls_python = True
+    return fn.in_kernels
 
 
 # ---- what the language package has, by identity --------------------------------------------------
@@ -77,12 +85,15 @@ def _language_modules():
 
 def language_name(value):
     """("triton.language", "load") for what the language package has under a name, else None."""
+    from .jit import ConstexprFunction
     name = getattr(value, "__name__", None)
     if not isinstance(name, str):
         return None
     for module in _language_modules():
         if module.__dict__.get(name) is value:
             return module.__name__, name
+    if isinstance(value, ConstexprFunction):     # constexpr_function(tl.core.get_int_dtype) is that
+        return language_name(value.fn)
     return None
 
 
@@ -239,6 +250,12 @@ class Part:
         self.pieces = []                         # (first line, text)
         self.epilogue = []                       # what names functions, so comes after them
         self.has_function = False                # in the literal being written
+        self.is_imported = False
+
+    def imported(self):
+        """Its name, for a Part that imports it."""
+        self.is_imported = True
+        return self.name
 
     def text(self):
         """Functions on their own lines; where those do not fit, one after the other."""
@@ -334,7 +351,7 @@ class Part:
         if jit is not None:
             return self._function(name, jit)
         if isinstance(v, type):
-            return self._class(name, v)
+            return self._class(name, v, chains)
         if callable(v) and not isinstance(v, (core.constexpr, core.dtype)):
             if getattr(builtins, getattr(v, "__name__", ""), None) is v or \
                     isinstance(v, types.BuiltinFunctionType):
@@ -351,7 +368,7 @@ class Part:
             self.bind(name, ("object", id(v)),
                       "from %s import %s as %s" % (v.__module__, v.__name__, name))
 
-    def _class(self, name, v):
+    def _class(self, name, v, chains):
         if getattr(builtins, name, None) is v:
             return
         if issubclass(v, tuple) and hasattr(v, "_fields"):
@@ -361,9 +378,10 @@ class Part:
             self.bind(name, ("object", id(v)), "class %s(NamedTuple):\n%s"
                       % (name, "\n".join(fields or ["    pass"])))
             return
-        if issubclass(v, enum.Enum):
-            raise Unsupported("the enumeration '%s'" % v.__qualname__)
-        raise Unsupported("the class '%s'" % v.__qualname__)
+        if not chains:
+            raise Unsupported("the %s '%s'" % ("enumeration" if issubclass(v, enum.Enum) else
+                                               "class", v.__qualname__))
+        self._members(name, v, self.whole.part_of_class(v), ("object", id(v)), chains)
 
     def _module(self, name, module, chains):
         full = re.sub(r"^(triton\.language\.extra\.cuda)\.(gdc|utils)$", r"\1", module.__name__)
@@ -371,15 +389,17 @@ class Part:
             self.bind(name, ("module", full), "import %s as %s" % (full, name))
             return
         part = self.whole.part(full, getattr(module, "__file__", None) or full)
-        if part is self:
-            raise Unsupported("module '%s', in itself" % full)
-        self.bind(name, ("module", full), "import %s as %s" % (part.name, name))
+        self._members(name, module, part, ("module", full), chains)
+
+    def _members(self, name, holder, part, identity, chains):
+        """`name` is a module or a class: a Part, with those of its members that are asked for."""
+        self.bind(name, identity, "import %s as %s" % (part.imported(), name))
         deeper = {}
         for chain in chains:
             deeper.setdefault(chain[0], set()).add(chain[1:])
         for attr, rest in deeper.items():
-            if hasattr(module, attr):
-                part.try_value(attr, getattr(module, attr), [r for r in rest if r])
+            if hasattr(holder, attr):
+                part.try_value(attr, getattr(holder, attr), [r for r in rest if r])
 
     # -- functions --
 
@@ -388,7 +408,7 @@ class Part:
         part = self.whole.part_of(jit)
         if part is not self:
             part._function(own, jit)
-            self.bind(name, identity, "from %s import %s as %s" % (part.name, own, name))
+            self.bind(name, identity, "from %s import %s as %s" % (part.imported(), own, name))
             return
         if self.bind(own, identity, None):
             self._write(jit)
@@ -402,12 +422,16 @@ class Part:
         for name, chains in names.loaded.items():
             if name in BUILTIN_NAMES or name not in scope:
                 continue
+            value = scope[name]
+            if jit.calls_python and isinstance(value, types.FunctionType) \
+                    and not language_name(value):
+                value = _host_function(value)
             if name in names.early:
                 self.whole.check_unchanged(jit, name)
-                self.try_value(name, scope[name], chains, strict=True)
-                self.whole.remember(jit, name, scope[name])
+                self.try_value(name, value, chains, strict=True)
+                self.whole.remember(jit, name, value)
             elif name in names.outer:
-                self.try_value(name, scope[name], chains)
+                self.try_value(name, value, chains)
 
     def try_value(self, name, v, chains=(), strict=False):
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
@@ -446,6 +470,13 @@ class KernelText:
             name = "m%d_%s" % (len(self.parts), re.sub(r"\W", "_", module))
             self.parts[key] = Part(self, name, file)
         return self.parts[key]
+
+    def part_of_class(self, cls):
+        """Only names for what lies in other Parts.  Two classes may have one name."""
+        if id(cls) not in self.own:
+            name = "c%d_%s" % (len(self.parts), re.sub(r"\W", "_", cls.__qualname__))
+            self.own[id(cls)] = self.parts["class", id(cls)] = Part(self, name, cls.__module__)
+        return self.own[id(cls)]
 
     def part_of(self, jit):
         """The Part of the function's file; one of its own for a closure, whose names are not the
@@ -499,9 +530,11 @@ class KernelText:
         self.main.pieces.append((last + 2, text))
 
     def texts(self):
-        """(the kernel's text, {module: text})."""
+        """(the kernel's text, {module: text}).  The kernel's is a module, too, for functions of other
+        files that call some of its file."""
         main = self.main.text()
-        return main, {p.name: p.text() for p in self.parts.values() if p is not self.main}
+        return main, {p.name: p.text() for p in self.parts.values()
+                      if p is not self.main or p.is_imported}
 
     def digest(self):
         main, others = self.texts()

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import tempfile
+import threading
 import warnings
 import weakref
 
@@ -290,7 +291,7 @@ def _folder(digest):
 
 
 def _write(path, text):
-    part = "%s.%d" % (path, os.getpid())
+    part = "%s.%d.%d" % (path, os.getpid(), threading.get_ident())
     with open(part, "w", encoding="utf-8") as f:
         f.write(text)
     os.replace(part, path)
