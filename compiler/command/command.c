@@ -158,7 +158,8 @@ warn_of_assumptions(TlCommand *c, TlCompilation *comp)
       for (uint32_t i = 1; !is_there && (s = tl_source(comp->sources, i)); i++)
          is_there = !s->is_library && strstr(s->text, what);
       if (!is_there)
-         tl_cmd_error("warning: --assume '%s': '%s' stands nowhere in the source", text, what);
+         tl_cmd_error("warning: --assume '%.60s': '%.60s' stands nowhere in the source", text,
+                      what);
    }
    c->has_warned = true;
 }

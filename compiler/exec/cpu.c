@@ -45,7 +45,7 @@ fill_fault(const TlExecThread *t, const TlExecInst *inst, TlExecFault *f, TlFaul
    assert(kind != TL_FAULT_NONE);
    f->kind = kind;
    f->range = inst->op->range;
-   f->op = tl_info(inst->op)->text;
+   f->op = tl_source_name(inst->op);
    memcpy(f->program, t->program, sizeof f->program);
 }
 

@@ -108,6 +108,25 @@ tl_attr_word(TlAttrKind kind, int64_t value)
    return words[at].kind == kind ? words[at].text : NULL;
 }
 
+const char *
+tl_source_name(const TlOp *op)
+{
+   static const char *const atomics[] = {[TL_RMW_ADD] = "atomic_add",  [TL_RMW_AND] = "atomic_and",
+                                         [TL_RMW_OR] = "atomic_or",    [TL_RMW_XOR] = "atomic_xor",
+                                         [TL_RMW_MAX] = "atomic_max",  [TL_RMW_MIN] = "atomic_min",
+                                         [TL_RMW_XCHG] = "atomic_xchg"};
+   switch (op->opcode) {
+   case TL_OP_ATOMIC_RMW:
+   case TL_OP_ATOM_RMW:
+      return atomics[tl_attr_int(op, TL_ATTR_RMW)];
+   case TL_OP_ATOMIC_CAS:
+   case TL_OP_ATOM_CAS:
+      return "atomic_cas";
+   default:
+      return tl_info(op)->text;
+   }
+}
+
 bool
 tl_attr_word_value(TlAttrKind kind, const char *word, size_t len, int64_t *value)
 {

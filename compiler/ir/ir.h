@@ -242,6 +242,8 @@ tl_info(const TlOp *op)
 {
    return &tl_op_info[op->opcode];
 }
+/* As sources call it: an atomic by what it does, "atomic_add"; else the operation's own name. */
+const char *tl_source_name(const TlOp *op);
 static inline bool
 tl_has_trait(const TlOp *op, uint32_t trait)
 {

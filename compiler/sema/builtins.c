@@ -62,7 +62,6 @@ tl_builtin_method(const char *name)
    return NULL;
 }
 
-/* A builtin written in the language itself: bound arguments go on in order. */
 /* Told of the call, before the library's own operations refuse what they get. */
 static bool
 is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
@@ -73,6 +72,9 @@ is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
          return true;
       tl_report(s->diags, E0301, tl_call_arg_range(call, i), p->name, call->row->name,
                 tl_sv_text(s, v));
+      if (v->kind == TL_SV_VALUE && v->value->type->kind != TL_TYPE_SCALAR)
+         tl_help(s->diags, "'%s' is one value for all elements; it is called as %s", p->name,
+                 tl_builtin_signature(s->arena, call->row, call->is_method));
       return false;
    }
    if (p->default_value || v->kind == TL_SV_NONE || tl_sv_is_number(v))
@@ -87,6 +89,7 @@ is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
    return false;
 }
 
+/* A builtin written in the language itself: bound arguments go on in order. */
 TlSv
 tl_builtin_stdlib(TlSema *s, const TlCall *call)
 {

@@ -23,6 +23,7 @@ typedef struct Trial {
    TlFunc *func;
    TlDiag *first;    /* all it reported */
    bool has_guessed; /* it needed a guess */
+   unsigned run_time_raises;
 } Trial;
 
 typedef struct Blamed {
@@ -276,8 +277,10 @@ try_out(Checker *c, unsigned variant)
    s->impl->blame = (TlBlame){.hear = hear, .replace = replace, .user = c};
    TlQuiet q;
    tl_quiet_begin(s, &q);
+   unsigned raises = s->impl->run_time_raises;
    t.func = tl_sema_compile(s, &c->spec);
    t.first = q.diags.first;
+   t.run_time_raises = s->impl->run_time_raises - raises;
    if (tl_quiet_end(s, &q))
       t.func = NULL;
    report_syntax(c, t.first);
@@ -454,18 +457,22 @@ is_false_assertion(const Trial *t, const TlDiag *d)
 }
 
 /* An assertion of the kernel says that its constants are others, or a `raise` that its parameters
- * are (one that is to be None, say): what a trial reports is nothing to go by. */
+ * are (one that is to be None, say): what a trial reports is nothing to go by.  A `raise` that the
+ * run would come to is wrong with all parameters. */
 static bool
 is_ruled_out(const Checker *c, const Trial *t)
 {
    bool has_constant = false;
+   unsigned run_time_raises = t->run_time_raises;
    for (unsigned i = 0; i < c->kernel->num_params; i++)
       has_constant |=
          c->guesses[i].is_used && c->kernel->params[i].is_constexpr && !c->hints[i].num_launched;
-   for (const TlDiag *d = t->first; d; d = d->next)
+   for (const TlDiag *d = t->first; d; d = d->next) {
+      bool is_raise = d->code == TL_DIAG_E0237 && t->has_guessed;
       if (((d->code == TL_DIAG_E0238 || is_false_assertion(t, d)) && has_constant) ||
-          (d->code == TL_DIAG_E0237 && t->has_guessed))
+          (is_raise && run_time_raises-- == 0))
          return true;
+   }
    return false;
 }
 
@@ -508,9 +515,9 @@ report_one(Checker *c, const TlDiag *d, const char *typing)
 static bool
 is_certain(const TlDiag *d)
 {
-   static const TlDiagCode codes[] = {TL_DIAG_E0201, TL_DIAG_E0216, TL_DIAG_E0239, TL_DIAG_E0251,
-                                      TL_DIAG_E0252, TL_DIAG_E0253, TL_DIAG_E0254, TL_DIAG_E0255,
-                                      TL_DIAG_E0278, TL_DIAG_E0304};
+   static const TlDiagCode codes[] = {TL_DIAG_E0201, TL_DIAG_E0216, TL_DIAG_E0237, TL_DIAG_E0239,
+                                      TL_DIAG_E0251, TL_DIAG_E0252, TL_DIAG_E0253, TL_DIAG_E0254,
+                                      TL_DIAG_E0255, TL_DIAG_E0278, TL_DIAG_E0304};
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
       if (d->code == codes[i])
          return true;

@@ -261,6 +261,7 @@ typedef struct TlSemaImpl {
    uint64_t seq;    /* assignment stamp */
    uint64_t region; /* side of a run-time if or body of a run-time loop being evaluated */
    uint64_t num_regions;
+   unsigned run_time_raises; /* `raise` under a condition of the run, of those that were reported */
    TlKernelInfo *kernels;
    TlMap entries;            /* name to the last TlSvFunc that may be a kernel */
    TlMap functions;          /* name to the last TlSvFunc of a def */

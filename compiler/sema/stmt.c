@@ -144,11 +144,12 @@ exec_break(TlSema *s, TlFrame *f, const TlNode *n)
 static void
 exec_raise(TlSema *s, TlFrame *f, const TlAstRaise *n)
 {
-   if (tl_is_host(f))
+   if (tl_is_host(f)) {
       tl_host_raise(s, f, n);
-   else
-      tl_report(s->diags, E0237, n->node.range,
-                n->value ? tl_node_text(s, n->value) : "an exception");
+      return;
+   }
+   s->impl->run_time_raises += s->impl->region != 0;
+   tl_report(s->diags, E0237, n->node.range, n->value ? tl_node_text(s, n->value) : "an exception");
 }
 
 /* In Triton an assertion is the run's, also one that is known not to hold: the kernel may never get

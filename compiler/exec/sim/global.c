@@ -10,7 +10,7 @@ written_as(const SimSite *s, SimUse use)
 {
    if (use == SIM_WRITES)
       return "store";
-   return use == SIM_UPDATES && !s->is_volatile ? tl_info(s->op)->text : "load";
+   return use == SIM_UPDATES && !s->is_volatile ? tl_source_name(s->op) : "load";
 }
 
 /* The first element of the access that lies outside, where the access begins inside. */
