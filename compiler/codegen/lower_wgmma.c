@@ -29,8 +29,9 @@ typedef struct Wgmma {
    const WgmmaKind *kind;
    TlSb text, constraints;
    LLVMValueRef args[TL_ASM_MAX_OPERANDS];
-   unsigned num_regs; /* of the accumulator: operands 0.. */
-   unsigned num_args; /* operands num_regs.. */
+   LLVMTypeRef types[TL_ASM_MAX_OPERANDS]; /* of the results */
+   unsigned num_regs;                      /* of the accumulator: operands 0.. */
+   unsigned num_args;                      /* operands num_regs.. */
    unsigned m, n, k, columns;
    bool a_in_registers;
    const int64_t *a_offset, *b_offset;
@@ -57,16 +58,24 @@ add_words(Wgmma *w, const TlValue *v)
       add_arg(w, words[i], "r");
 }
 
-/* The registers of all results are the operands $0.. */
+/* Registers of a result: the next of the operands $0.. */
+static void
+add_result(Wgmma *w, const TlType *t)
+{
+   LLVMTypeRef elem = tl_cg_elem(w->cg, tl_type_elem(t));
+   for (unsigned r = 0; r < tl_type_num_regs(t); r++) {
+      assert(w->num_regs < TL_ASM_MAX_OPERANDS);
+      tl_sb_printf(&w->constraints, "%s=%s", w->num_regs ? "," : "",
+                   elem == w->cg->f32 ? "f" : "r");
+      w->types[w->num_regs++] = elem;
+   }
+}
+
 static void
 add_results(Wgmma *w, const TlOp *op)
 {
-   for (unsigned i = 0; i < op->num_results; i++) {
-      const TlType *t = tl_result(op, i)->type;
-      const char *constraint = tl_cg_elem(w->cg, tl_type_elem(t)) == w->cg->f32 ? "f" : "r";
-      for (unsigned r = 0; r < tl_type_num_regs(t); r++)
-         tl_sb_printf(&w->constraints, "%s=%s", w->num_regs++ ? "," : "", constraint);
-   }
+   for (unsigned i = 0; i < op->num_results; i++)
+      add_result(w, tl_result(op, i)->type);
 }
 
 /* Values that go into results: operands tied to $0.. in order. */
@@ -78,26 +87,30 @@ add_tied(Wgmma *w, const TlValue *v)
       add_arg(w, in.v[i], tl_arena_printf(w->cg->arena, "%u", w->num_args));
 }
 
+/* All results in one struct. */
+static LLVMValueRef
+emit(Wgmma *w, unsigned flags)
+{
+   TlCg *cg = w->cg;
+   LLVMTypeRef ret =
+      w->num_regs ? LLVMStructTypeInContext(cg->llvm, w->types, w->num_regs, 0) : cg->voidt;
+   return tl_cg_asm(cg, tl_sb_cstr(&w->text), tl_sb_cstr(&w->constraints), ret, w->args,
+                    w->num_args, flags);
+}
+
 static void
 call(Wgmma *w, const TlOp *op)
 {
    TlCg *cg = w->cg;
    tl_sb_str(&w->constraints, w->num_regs || w->num_args ? ",~{memory}" : "~{memory}");
-   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, w->num_regs + 1);
-   unsigned num = 0;
-   for (unsigned i = 0; i < op->num_results; i++)
-      for (unsigned r = 0; r < tl_type_num_regs(tl_result(op, i)->type); r++)
-         types[num++] = tl_cg_elem(cg, tl_type_elem(tl_result(op, i)->type));
-   assert(num == w->num_regs);
-   LLVMTypeRef ret = num ? LLVMStructTypeInContext(cg->llvm, types, num, 0) : cg->voidt;
-   LLVMValueRef all = tl_cg_asm(cg, tl_sb_cstr(&w->text), tl_sb_cstr(&w->constraints), ret, w->args,
-                                w->num_args, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+   LLVMValueRef all = emit(w, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
    unsigned at = 0;
    for (unsigned i = 0; i < op->num_results; i++) {
       TlRegs dst = tl_cg_def(cg, tl_result(op, i));
       for (unsigned r = 0; r < dst.count; r++)
          dst.v[r] = LLVMBuildExtractValue(cg->b, all, at++, "");
    }
+   assert(at == w->num_regs);
 }
 
 /* A descriptor without the offsets of the instructions. */
@@ -219,19 +232,12 @@ tl_emit_wgmma_start(TlCg *cg, const TlOp *op)
 TlRegs
 tl_cg_settle(TlCg *cg, const TlValue *v)
 {
-   TlRegs x = tl_cg_use(cg, v), y = {tl_new_array(cg->arena, LLVMValueRef, x.count), x.count};
-   LLVMTypeRef elem = tl_cg_elem(cg, tl_type_elem(v->type));
-   LLVMTypeRef *types = tl_new_array(cg->arena, LLVMTypeRef, x.count);
    Wgmma w = begin(cg);
-   for (; w.num_regs < x.count; w.num_regs++) {
-      types[w.num_regs] = elem;
-      tl_sb_printf(&w.constraints, "%s=%s", w.num_regs ? "," : "", elem == cg->f32 ? "f" : "r");
-   }
+   add_result(&w, v->type);
    add_tied(&w, v);
-   LLVMTypeRef ret = LLVMStructTypeInContext(cg->llvm, types, x.count, 0);
-   LLVMValueRef all =
-      tl_cg_asm(cg, "", tl_sb_cstr(&w.constraints), ret, w.args, w.num_args, TL_ASM_EFFECT);
-   for (unsigned i = 0; i < x.count; i++)
+   LLVMValueRef all = emit(&w, TL_ASM_EFFECT);
+   TlRegs y = {tl_new_array(cg->arena, LLVMValueRef, w.num_regs), w.num_regs};
+   for (unsigned i = 0; i < y.count; i++)
       y.v[i] = LLVMBuildExtractValue(cg->b, all, i, "");
    return y;
 }

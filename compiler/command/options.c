@@ -137,9 +137,9 @@ may_be_argument(const TlCommandLine *cl, const char *name)
 }
 
 /* The only option whose name begins with the word or has it behind a hyphen (--sig, --stages), else
- * one spelt nearly so. */
+ * one spelt nearly so.  value: "=.." that follows the word, or "". */
 static const char *
-nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name)
+nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name, const char *value)
 {
    const TlOtherOption *other = other_option(name);
    if (other && !(tl_option_rows[other->id].commands & cl->command))
@@ -165,7 +165,8 @@ nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name)
    if (found)
       return tl_arena_printf(arena, "did you mean '--%s'?", found);
    if (may_be_argument(cl, name))
-      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s=VALUE", name);
+      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s%s", name,
+                             *value ? value : "=VALUE");
    return tl_arena_printf(arena, "see tilec help %s", cl->command_name);
 }
 
@@ -230,12 +231,7 @@ parse_option(TlArena *arena, TlCommandLine *cl, int argc, char **argv, int *i)
    if (id < 0) {
       const char *name = a + (a[1] == '-' ? 2 : 1), *eq = strchr(name, '=');
       const char *bare = eq ? tl_arena_strndup(arena, name, (size_t)(eq - name)) : name;
-      const char *hint = nearest_option(arena, cl, bare);
-      bool is_argument = eq && strstr(hint, " --arg ");
-      fail(arena, cl, "unknown option", a,
-           is_argument
-              ? tl_arena_printf(arena, "an argument of the kernel is given by --arg %s", name)
-              : hint);
+      fail(arena, cl, "unknown option", a, nearest_option(arena, cl, bare, eq ? eq : ""));
       return;
    }
    const char *argument = tl_option_rows[id].argument;

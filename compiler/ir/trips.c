@@ -1,3 +1,4 @@
+/* See trips.h. */
 #include "ir/trips.h"
 
 #include "ir/control.h"
@@ -16,47 +17,9 @@ is_near(const TlValue *v, int64_t *number)
    return *number > -FAR && *number < FAR;
 }
 
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-   for (int64_t rest; b; b = rest) {
-      rest = a % b;
-      a = b;
-   }
-   return a < 0 ? -a : a;
-}
-
-/* A number that divides v. */
-static int64_t
-divisor(const TlValue *v, unsigned depth)
-{
-   int64_t c;
-   if (is_near(v, &c))
-      return c;
-   if (!depth || !v->def)
-      return 1;
-   const TlOp *op = v->def;
-   int64_t x, y;
-   switch (op->opcode) {
-   case TL_OP_ADD:
-   case TL_OP_SUB:
-   case TL_OP_MIN:
-   case TL_OP_MAX:
-      x = divisor(tl_arg(op, 0), depth - 1);
-      y = divisor(tl_arg(op, 1), depth - 1);
-      return gcd(x, y);
-   case TL_OP_MUL:
-      x = divisor(tl_arg(op, 0), depth - 1);
-      y = divisor(tl_arg(op, 1), depth - 1);
-      return x * y > -FAR && x * y < FAR ? x * y : x;
-   default:
-      return 1;
-   }
-}
-
 /* v = x // c * c, in any of its spellings: x, and the most by which x is above v. */
 static const TlValue *
-rounded_down(const TlValue *v, int64_t *most, unsigned depth)
+rounded_down(TlAnalysis *facts, const TlValue *v, int64_t *most)
 {
    int64_t c, factor;
    const TlValue *x = NULL;
@@ -72,7 +35,8 @@ rounded_down(const TlValue *v, int64_t *most, unsigned depth)
    }
    if (!x || c <= 0)
       return NULL;
-   *most = c - gcd(divisor(x, depth), c);
+   int64_t divisor = tl_axis_info(facts, x)->divisibility[0], power = c & -c;
+   *most = c - (divisor < power ? divisor : power); /* both divide what is left of x */
    return x;
 }
 
@@ -85,7 +49,7 @@ least(int64_t bound, int64_t other, int64_t more)
 
 /* The most by which x is above y; FAR where nothing is known. */
 static int64_t
-most_above(const TlValue *x, const TlValue *y, unsigned depth)
+most_above(TlAnalysis *facts, const TlValue *x, const TlValue *y, unsigned depth)
 {
    int64_t c, d, best = FAR;
    if (x == y)
@@ -95,24 +59,24 @@ most_above(const TlValue *x, const TlValue *y, unsigned depth)
    if (!depth)
       return FAR;
    if (tl_value_is(x, TL_OP_ADD) && is_near(tl_arg(x->def, 1), &c))
-      best = least(best, most_above(tl_arg(x->def, 0), y, depth - 1), c);
+      best = least(best, most_above(facts, tl_arg(x->def, 0), y, depth - 1), c);
    if (tl_value_is(y, TL_OP_ADD) && is_near(tl_arg(y->def, 1), &c))
-      best = least(best, most_above(x, tl_arg(y->def, 0), depth - 1), -c);
+      best = least(best, most_above(facts, x, tl_arg(y->def, 0), depth - 1), -c);
    for (unsigned k = 0; k < 2; k++) {
       if (tl_value_is(x, TL_OP_MIN))
-         best = least(best, most_above(tl_arg(x->def, k), y, depth - 1), 0);
+         best = least(best, most_above(facts, tl_arg(x->def, k), y, depth - 1), 0);
       if (tl_value_is(y, TL_OP_MAX))
-         best = least(best, most_above(x, tl_arg(y->def, k), depth - 1), 0);
+         best = least(best, most_above(facts, x, tl_arg(y->def, k), depth - 1), 0);
    }
-   const TlValue *above_y = rounded_down(y, &d, depth);
-   return above_y ? least(best, most_above(x, above_y, depth - 1), d) : best;
+   const TlValue *above_y = rounded_down(facts, y, &d);
+   return above_y ? least(best, most_above(facts, x, above_y, depth - 1), d) : best;
 }
 
 bool
-tl_runs_once_at_most(const TlOp *loop)
+tl_runs_once_at_most(TlAnalysis *facts, const TlOp *loop)
 {
    int64_t step;
    TlDtype t = tl_for_index(loop)->type->dtype;
    return tl_dtype_is_signed(t) && is_near(tl_for_step(loop), &step) && step > 0 &&
-          most_above(tl_for_upper(loop), tl_for_lower(loop), MAX_DEPTH) <= step;
+          most_above(facts, tl_for_upper(loop), tl_for_lower(loop), MAX_DEPTH) <= step;
 }

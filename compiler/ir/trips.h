@@ -2,11 +2,11 @@
 #ifndef TL_IR_TRIPS_H
 #define TL_IR_TRIPS_H
 
-#include "ir/ir.h"
+#include "ir/analysis.h"
 
 /* Does the `for` have one iteration at most, whatever its bounds are?  for i in range(n // 64 * 64,
  * n, 64) does: what a loop over whole blocks leaves.  Signed arithmetic is taken not to overflow,
- * as in analysis.h. */
-bool tl_runs_once_at_most(const TlOp *loop);
+ * as in analysis.h, which knows what divides the bounds. */
+bool tl_runs_once_at_most(TlAnalysis *facts, const TlOp *loop);
 
 #endif

@@ -506,15 +506,19 @@ tl_pass_advance_products(TlPassCx *cx, TlFunc *f)
 {
    assert(f->state == TL_STATE_LAID);
    bool changed = false;
+   TlAnalysis *facts = NULL; /* of the bounds, which stay as they are */
    const TlBlock *top = f->body->block;
    for (TlOp *op = tl_walk_inner(top), *next; op; op = next) {
       next = tl_walk_inner_next(op, top);
       Advance a = {.cx = cx, .func = f, .loop = op};
-      if (op->opcode != TL_OP_FOR || tl_runs_once_at_most(op))
+      if (op->opcode != TL_OP_FOR)
          continue;
       a.body = op->regions[0]->block;
-      if (find_products(&a) && find_slice(&a) && ends_with_arrival(&a) && find_readers(&a) &&
-          is_read_without_sum(&a)) {
+      if (!find_products(&a) || !find_slice(&a) || !ends_with_arrival(&a) || !find_readers(&a) ||
+          !is_read_without_sum(&a))
+         continue;
+      facts = facts ? facts : tl_analysis_new(cx->scratch, f);
+      if (!tl_runs_once_at_most(facts, op)) {
          advance(&a);
          changed = true;
       }

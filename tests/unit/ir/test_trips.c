@@ -32,7 +32,7 @@ runs_once(const char *before, const char *lower, const char *upper, const char *
    const TlOp *op = f->body->block->first;
    while (op->opcode != TL_OP_FOR)
       op = op->next;
-   bool once = tl_runs_once_at_most(op);
+   bool once = tl_runs_once_at_most(tl_analysis_new(x.arena, f), op);
    ir_close(&x);
    return once;
 }
