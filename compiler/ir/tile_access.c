@@ -481,21 +481,108 @@ is_index(TlAffine *a, const TlValue *v, unsigned depth)
 }
 
 static bool
+is_sum_of_indices(TlAffine *a, const TlSum *s)
+{
+   for (unsigned i = 0; i < s->num; i++) {
+      const TlTerm *t = &s->term[i];
+      for (unsigned k = 0; k < t->num; k++)
+         if (!t->factor[k].is_iteration && !is_index(a, t->factor[k].value, 0))
+            return false;
+      if (t->scale < 0)
+         return false;
+   }
+   return true;
+}
+
+static bool
 is_position(const TlTerm *t, TlOpcode opcode)
 {
    return t->num == 1 && !t->factor[0].is_iteration && tl_value_is(t->factor[0].value, opcode);
 }
 
-/* The number of programs along the axis of a program_id, where the sum has it. */
+/* The number of programs along the axis, where the sum has it. */
 static const TlTerm *
-num_programs_of(const TlSum *s, const TlTerm *id)
+num_programs_of(const TlSum *s, int64_t axis)
 {
-   int64_t axis = tl_attr_int(id->factor[0].value->def, TL_ATTR_AXIS);
    for (unsigned i = 0; i < s->num; i++)
       if (is_position(&s->term[i], TL_OP_NUM_PROGRAMS) &&
           tl_attr_int(s->term[i].factor[0].value->def, TL_ATTR_AXIS) == axis)
          return &s->term[i];
    return NULL;
+}
+
+/* The value as a sum in which the number of programs is the one that s counts from. */
+static bool
+add_value(TlAffine *a, const TlSum *s, const TlValue *v, TlSum *out)
+{
+   const TlTerm *num = NULL;
+   if (tl_value_is(v, TL_OP_NUM_PROGRAMS))
+      num = num_programs_of(s, tl_attr_int(v->def, TL_ATTR_AXIS));
+   if (num)
+      return tl_aff_add_term(a, out, tl_aff_factor_term(num->factor[0].value, false));
+   const TlAffForm *f = tl_aff_form_of(a, v);
+   return f->is_known && !f->base && !f->only && tl_aff_add_scaled(a, out, &f->sum, 1);
+}
+
+/* x = quotient * by, with `by` a factor of each term. */
+static bool
+divide(TlAffine *a, const TlSum *x, const TlTerm *by, TlSum *quotient)
+{
+   for (unsigned i = 0; i < x->num; i++) {
+      TlTerm t = x->term[i], rest = {.dim = t.dim};
+      unsigned k = 0;
+      for (unsigned j = 0; j < t.num; j++)
+         if (k < by->num && t.factor[j].value == by->factor[k].value &&
+             t.factor[j].is_iteration == by->factor[k].is_iteration)
+            k++;
+         else
+            rest.factor[rest.num++] = t.factor[j];
+      if (k < by->num || by->scale <= 0 || t.scale % by->scale)
+         return false;
+      rest.scale = t.scale / by->scale;
+      if (!tl_aff_add_term(a, quotient, rest))
+         return false;
+   }
+   return x->num > 0;
+}
+
+/* What v, which is not negative, is less than: v is the program's number, a loop's index, a
+ * remainder, or how often such a number has what divides its end. */
+static bool
+end_of(TlAffine *a, const TlSum *s, const TlValue *v, TlSum *end)
+{
+   const TlOp *op = v->def, *loop = op ? NULL : tl_value_block(v)->region->parent;
+   if (loop && loop->opcode == TL_OP_FOR && tl_for_index(loop) == v) {
+      int64_t step;
+      const TlAxisInfo *by = tl_axis_info(a->facts, tl_for_step(loop));
+      bool is_up = (by->has_range && by->lo > 0) || (tl_axis_known(by, &step) && step > 0);
+      return is_up && add_value(a, s, tl_for_upper(loop), end);
+   }
+   if (!op)
+      return false;
+   if (op->opcode == TL_OP_PROGRAM_ID) {
+      const TlTerm *num = num_programs_of(s, tl_attr_int(op, TL_ATTR_AXIS));
+      return num && tl_aff_add_term(a, end, tl_aff_factor_term(num->factor[0].value, false));
+   }
+   if ((op->opcode != TL_OP_REM && op->opcode != TL_OP_DIV) || !is_index(a, tl_arg(op, 0), 0))
+      return false;
+   TlSum whole = {0}, by = {0};
+   if (op->opcode == TL_OP_REM)
+      return is_index(a, tl_arg(op, 1), 0) && add_value(a, s, tl_arg(op, 1), end);
+   /* 0 <= number < whole = end * by: they have one sign, and neither is 0 */
+   return end_of(a, s, tl_arg(op, 0), &whole) && add_value(a, s, tl_arg(op, 1), &by) &&
+          by.num == 1 && divide(a, &whole, &by.term[0], end) && is_sum_of_indices(a, end);
+}
+
+/* Adds what a term of one factor with a negative scale is at least: the factor is at most its end
+ * less 1. */
+static bool
+add_by_end(TlAffine *a, const TlSum *s, const TlTerm *t, TlSum *out)
+{
+   TlSum end = {0};
+   return t->num == 1 && !t->factor[0].is_iteration && end_of(a, s, t->factor[0].value, &end) &&
+          tl_aff_add_scaled(a, out, &end, t->scale) &&
+          tl_aff_add_term(a, out, tl_aff_constant_term(-t->scale));
 }
 
 /* iteration = (index - lower) / step, in a term that has it; false: it cannot be had so. */
@@ -525,35 +612,15 @@ add_by_index(TlAffine *a, const TlTerm *t, TlSum *out)
 }
 
 /* A sum that is not larger, without what counts down where that has an end: a loop's index, and
- * programs from the last one on. */
+ * programs or tiles from the last one on. */
 static bool
 least_of(TlAffine *a, const TlSum *s, TlSum *out)
 {
    for (unsigned i = 0; i < s->num; i++) {
       const TlTerm *t = &s->term[i];
-      if (t->scale < 0 && is_position(t, TL_OP_PROGRAM_ID) && num_programs_of(s, t)) {
-         TlTerm last = *num_programs_of(s, t); /* the id is at most that less 1 */
-         last.scale = t->scale;
-         if (!tl_aff_add_term(a, out, last) ||
-             !tl_aff_add_term(a, out, tl_aff_constant_term(-t->scale)))
-            return false;
-      } else if (t->scale >= 0 || !add_by_index(a, t, out)) {
-         if (!tl_aff_add_term(a, out, *t))
-            return false;
-      }
-   }
-   return true;
-}
-
-static bool
-is_sum_of_indices(TlAffine *a, const TlSum *s)
-{
-   for (unsigned i = 0; i < s->num; i++) {
-      const TlTerm *t = &s->term[i];
-      for (unsigned k = 0; k < t->num; k++)
-         if (!t->factor[k].is_iteration && !is_index(a, t->factor[k].value, 0))
-            return false;
-      if (t->scale < 0)
+      if (t->scale < 0 && (add_by_end(a, s, t, out) || add_by_index(a, t, out)))
+         continue;
+      if (!tl_aff_add_term(a, out, *t))
          return false;
    }
    return true;

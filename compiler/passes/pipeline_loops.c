@@ -24,6 +24,10 @@
  * Sums of one product that are still in flight leave the stage of the iteration before alone when
  * the copies to it come behind the wait for it (delay_waits).
  *
+ * Where one stage fewer lets more blocks run side by side that would not fill a multiprocessor,
+ * each group is copied to the stage that has just been read, behind its last reading: S stages then
+ * run S iterations ahead, as Triton's num_stages - 1 buffers do.
+ *
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
  * Addresses and masks of later iterations come from a copy of the slice that computes them: of the
@@ -40,6 +44,7 @@
  * only after a wait and a barrier that follow its last reading. */
 #include "passes/pipeline_loops.h"
 #include "ir/control.h"
+#include "ir/pressure.h"
 #include "ir/walk.h"
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
@@ -147,18 +152,24 @@ limit_stages(TlPipe *p)
                 "two stages of the loop do not fit in shared memory");
 }
 
-/* Blocks that a multiprocessor holds when the loop's rings have so many stages: by their shared
- * memory, and by what its products take of the registers. */
+/* Blocks whose shared memory a multiprocessor holds when the loop's rings have so many stages. */
+static uint64_t
+blocks_that_fit(const TlPipe *p, unsigned stages)
+{
+   enum { BLOCK_BYTES = 1024 }; /* reserved for each */
+   uint64_t all = p->cx->target->max_shared_bytes + BLOCK_BYTES;
+   uint64_t own =
+      tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES + tl_pipe_stage_bytes(p) * stages;
+   return all / own;
+}
+
+/* The same, by what its products take of the registers, too. */
 static uint64_t
 blocks_with(const TlPipe *p, unsigned stages)
 {
-   enum { BLOCK_BYTES = 1024 }; /* reserved for each */
-   const TlTarget *target = p->cx->target;
-   uint64_t all = target->max_shared_bytes + BLOCK_BYTES;
-   uint64_t own =
-      tl_pipe_buffer_bytes(p, p->func->body->block) + BLOCK_BYTES + tl_pipe_stage_bytes(p) * stages;
-   uint64_t most = tl_blocks_of_dots(target, p->func->num_warps, p->body);
-   return all / own < most ? all / own : most;
+   uint64_t fit = blocks_that_fit(p, stages);
+   uint64_t most = tl_blocks_of_dots(p->cx->target, p->func->num_warps, p->body);
+   return fit < most ? fit : most;
 }
 
 /* May the ring have one more stage?  Not where fewer blocks would run side by side, unless few_do
@@ -199,10 +210,35 @@ pays_to_issue_behind(const TlPipe *p)
           tl_is_of_loop(tl_parent(p->loop));
 }
 
+/* Is it worth a barrier for each group that a ring has a stage less?  Blocks of fewer warps than a
+ * multiprocessor has schedulers leave some idle where few of them fit.  (With four warps ptxas
+ * spilled what the late copies keep alive: attention D 64, sm_89.)  What wgmma reads, it may still
+ * be reading. */
+static bool
+pays_to_refill(const TlPipe *p)
+{
+   enum { SCHEDULERS = 4, ENOUGH_WARPS = 2 * SCHEDULERS, MOST_REGISTERS = 255 /* of a thread */ };
+   unsigned warps = p->func->num_warps;
+   for (const TlOp *op = p->body->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT && tl_is_by_wgmma(op))
+         return false;
+   for (size_t i = 0; i < p->loads.len; i++)
+      if (p->loads.data[i].needs_boxes)
+         return false;
+   uint64_t now = blocks_that_fit(p, p->stages);
+   return warps < SCHEDULERS && now * warps < ENOUGH_WARPS &&
+          blocks_that_fit(p, p->stages - 1) > now &&
+          tl_blocks_with(p->cx->target, warps, MOST_REGISTERS) > now;
+}
+
 /* Where a product may still be reading the stage of the iteration before, that takes a stage. */
 static void
 choose_distance(TlPipe *p)
 {
+   if (p->refills) {
+      p->ahead = --p->stages;
+      return;
+   }
    p->ahead = p->stages - 1;
    if (p->stages < 2 || !tl_pipe_carries_products(p))
       return;
@@ -295,10 +331,10 @@ issue_group(TlPipe *p, TlBuilder *b, const TlPipeTarget *t, unsigned group)
    tl_build_n(b, TL_OP_ASYNC_COMMIT, token, n, NULL, TL_ATTRS_());
 }
 
-static void
+static TlOp *
 build_wait(TlBuilder *b, unsigned num)
 {
-   tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}));
+   return tl_build_n(b, TL_OP_ASYNC_WAIT, NULL, 0, NULL, TL_ATTRS_({TL_ATTR_NUM, {.i = num}}))->def;
 }
 
 /* The stage that many after `slot`: of boxes, only the thread that sends computes it. */
@@ -375,7 +411,9 @@ build_prologue(TlPipe *p, TlBuilder *b, TlValue *slot, TlValue **ahead)
 static TlValue *
 next_slot(TlPipe *p, TlBuilder *b, TlValue *slot)
 {
-   assert(p->stages >= 2 && p->stages <= TL_MAX_STAGES);
+   assert(p->stages >= 1 && p->stages <= TL_MAX_STAGES);
+   if (p->stages == 1)
+      return slot;
    TlValue *one = tl_const_int(b, TL_I32, 1), *zero = tl_const_int(b, TL_I32, 0);
    if (p->stages == 2)
       return tl_b2(b, TL_OP_XOR, slot, one);
@@ -390,6 +428,7 @@ typedef struct Body {
    TlValue **ahead; /* .. whose next ones are here, and what loads of indices gave */
    TlValue *take, *parity; /* stage that is read, and with boxes its mbarrier's parity */
    TlPipeTarget to;        /* of copies */
+   TlOp **wait;            /* by group: where it is waited for, NULL = at the top */
 } Body;
 
 /* Computes for the iteration ahead what copies need, and loads what the one behind it will. */
@@ -423,8 +462,9 @@ build_late_waits(TlPipe *p, Body *body, unsigned last)
       last = l->group;
       TlBuilder b = tl_builder_before(l->first_use);
       b.range = p->loop->range;
-      build_wait(&b, p->issues_late ? p->ahead * p->groups - 1
-                                    : p->groups - 1 - last + p->ahead * p->groups);
+      body->wait[last] =
+         build_wait(&b, p->issues_late ? p->ahead * p->groups - 1
+                                       : p->groups - 1 - last + p->ahead * p->groups);
       if (p->issues_late)
          issue_group(p, &b, &body->to, last);
    }
@@ -465,6 +505,74 @@ build_transfers(TlPipe *p, Body *body, unsigned waited)
       issue_group(p, &b, &body->to, g);
 }
 
+/* The last operation of the body that reads the view, or what is a view of it. */
+static void
+find_last_reading(const TlBlock *body, const TlMap *place, const TlValue *view, uintptr_t *last)
+{
+   for (const TlUse *u = view->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->results[i].type->kind == TL_TYPE_MEMDESC)
+            find_last_reading(body, place, &op->results[i], last);
+      while (op->block != body)
+         op = tl_parent(op);
+      uintptr_t at = (uintptr_t)tl_map_get(place, op);
+      *last = at > *last ? at : *last;
+   }
+}
+
+/* Copies of all groups at the end of the body; where each begins. */
+static TlOp **
+build_refills(TlPipe *p, Body *body)
+{
+   TlOp **first = tl_new_array(p->cx->scratch, TlOp *, p->groups + 1), *yield = body->block->last;
+   TlBuilder b = tl_builder_before(yield);
+   b.range = p->loop->range;
+   for (unsigned g = 0; g < p->groups; g++) {
+      TlOp *before = yield->prev;
+      issue_group(p, &b, &body->to, g);
+      first[g] = before->next;
+   }
+   first[p->groups] = yield;
+   return first;
+}
+
+/* They go behind the last reading of their group, and of the groups before.  A wait in the middle
+ * of the body leaves in flight what is committed before it. */
+static void
+place_refills(TlPipe *p, Body *body, TlOp *const *first, TlValue *const *view)
+{
+   TlMap place; /* operation -> its number */
+   TL_VEC(TlOp *) ops = {0};
+   uintptr_t last = 0, *behind = tl_new_array(p->cx->scratch, uintptr_t, p->groups);
+   tl_map_init(&place, p->cx->scratch);
+   tl_vec_push(p->cx->scratch, &ops, (TlOp *)NULL);
+   for (TlOp *op = body->block->first; op != first[0]; op = op->next) {
+      tl_map_put(&place, op, (void *)(uintptr_t)ops.len);
+      tl_vec_push(p->cx->scratch, &ops, op);
+   }
+   for (unsigned g = 0; g < p->groups; g++) {
+      for (size_t i = 0; i < p->loads.len; i++)
+         if (p->loads.data[i].group == g)
+            find_last_reading(body->block, &place, view[i], &last);
+      assert(last);
+      behind[g] = last;
+      TlOp *to = last + 1 < ops.len ? ops.data[last + 1] : first[0];
+      for (TlOp *op = first[g], *next; op != first[g + 1] && to != first[0]; op = next) {
+         next = op->next;
+         tl_move_before(op, to);
+      }
+   }
+   for (unsigned g = 0; g < p->groups; g++) {
+      if (!body->wait[g])
+         continue;
+      unsigned in_flight = p->groups - 1 - g + (p->ahead - 1) * p->groups;
+      for (unsigned k = 0; k < p->groups; k++)
+         in_flight += behind[k] < (uintptr_t)tl_map_get(&place, body->wait[g]);
+      tl_attr(body->wait[g], TL_ATTR_NUM)->i = in_flight;
+   }
+}
+
 /* The parity turns where the stages begin anew. */
 static TlValue *
 next_parity(const TlPipe *p, TlBuilder *b, const Body *body)
@@ -488,7 +596,8 @@ rewrite_body(TlPipe *p, TlOp *loop)
    unsigned num = p->loop->num_results, num_ahead = num_running_ahead(p);
    Body body = {.block = loop->regions[0]->block,
                 .num = num,
-                .ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead)};
+                .ahead = tl_new_array(p->cx->scratch, TlValue *, num_ahead),
+                .wait = tl_new_array(p->cx->scratch, TlOp *, p->groups)};
    TlBuilder b = tl_builder_at_end(p->func, body.block);
    TlValue *index = tl_for_index(loop);
    body.take = tl_carried(body.block, num + num_ahead);
@@ -499,29 +608,34 @@ rewrite_body(TlPipe *p, TlOp *loop)
    if (!p->by_boxes)
       build_wait(&b, p->groups - 1 - waited + (p->ahead - 1) * p->groups);
    build_ahead(p, &b, &body);
-   body.to.slot = p->by_boxes ? slot_ahead(p, &b, body.take, p->ahead) : second;
-   body.to.ahead = p->ahead;
+   body.to.slot = p->by_boxes  ? slot_ahead(p, &b, body.take, p->ahead)
+                  : p->refills ? body.take
+                               : second;
+   body.to.ahead = p->ahead % p->stages;
    body.to.exists = tl_exists_after(&b, p->loop, p->step, index, p->ahead);
    for (unsigned g = 0; g <= (p->issues_late ? waited : p->groups - 1); g++)
-      if (!p->by_boxes && !p->issues_behind)
+      if (!p->by_boxes && !p->issues_behind && !p->refills)
          issue_group(p, &b, &body.to, g);
    TlValue **view = tl_new_array(p->cx->scratch, TlValue *, p->loads.len);
    for (size_t i = 0; i < p->loads.len; i++)
       view[i] = tl_ring_view(&b, &p->loads.data[i], body.take, 0);
    TlValue *next = next_slot(p, &b, body.take);
    TlValue *second_next = p->by_boxes                 ? next_parity(p, &b, &body)
-                          : p->ahead + 1 == p->stages ? body.take
+                          : p->ahead + 1 >= p->stages ? body.take
                                                       : next_slot(p, &b, second);
 
    TlOp *yield = p->body->last;
    tl_take_body(p->body, body.block);
    build_transfers(p, &body, waited);
+   TlOp **first = p->refills ? build_refills(p, &body) : NULL;
    for (unsigned i = 0; i < num_ahead; i++)
       tl_append_arg(yield, body.ahead[i]);
    tl_append_arg(yield, next);
    tl_append_arg(yield, second_next);
    for (size_t i = 0; i < p->loads.len; i++)
       tl_ring_read(p, &p->loads.data[i], view[i]);
+   if (p->refills)
+      place_refills(p, &body, first, view);
 }
 
 /* Buffers that only the loop reads are filled behind the first copies: what is stored there has
@@ -546,7 +660,7 @@ fill_behind_copies(TlPipe *p)
 static void
 rewrite(TlPipe *p)
 {
-   assert(p->stages >= 2 && p->loads.len > 0);
+   assert(p->stages >= 1 && p->ahead >= 1 && p->loads.len > 0);
    TlOp *old = p->loop;
    TlValue *state[2];
    TlRingNest *nest = p->by_boxes ? tl_boxes_enter(p, state) : NULL;
@@ -557,7 +671,7 @@ rewrite(TlPipe *p)
       more[i] = tl_init(old, p->slice.carried.data[i]);
    if (!nest) {
       state[0] = tl_const_int(&b, TL_I32, 0);
-      state[1] = tl_const_int(&b, TL_I32, p->ahead);
+      state[1] = tl_const_int(&b, TL_I32, p->ahead % p->stages);
    }
    build_prologue(p, &b, state[0], more);
    fill_behind_copies(p);
@@ -616,7 +730,8 @@ plan_rings(TlPipe *p)
       if (p->stages < 2 || !p->loads.len)
          return false;
       tl_pipe_make_groups(p);
-      if (fill_by_boxes(p))
+      p->refills = pays_to_refill(p);
+      if (!p->refills && fill_by_boxes(p))
          return true;
    } while (tl_pipe_drop_needing_boxes(p));
    choose_distance(p);
@@ -629,8 +744,9 @@ remark_rings(const TlPipe *p)
 {
    if (!tl_wants_remarks(p->cx->diags, "pipeline"))
       return;
-   tl_report(p->cx->diags, R0413, p->loop->range, p->stages, (unsigned)tl_pipe_stage_bytes(p),
-             (unsigned)p->loads.len, p->loads.len == 1 ? "" : "s");
+   tl_report(p->cx->diags, R0413, p->loop->range, p->stages, p->stages == 1 ? "" : "s",
+             (unsigned)tl_pipe_stage_bytes(p), (unsigned)p->loads.len,
+             p->loads.len == 1 ? "" : "s");
    for (size_t i = 0; i < p->loads.len; i++)
       tl_report(p->cx->diags, R0416, p->loads.data[i].op->range, p->ahead, p->ahead == 1 ? "" : "s",
                 tl_memdesc_stage_bytes(p->loads.data[i].stage) * p->stages,

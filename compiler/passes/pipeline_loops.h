@@ -59,12 +59,13 @@ typedef struct TlPipe {
    TlSlice slice; /* what all copies need, .. */
    TlSlice index; /* .. and what the loads among that need, which run an iteration further ahead */
    unsigned stages, groups;
-   unsigned ahead;          /* iterations that copies run ahead: stages - 1 or stages - 2 */
+   unsigned ahead;          /* iterations that copies run ahead: stages - 2 .. stages */
    int64_t step;            /* of the index; 0: known at run time only, of either sign */
    bool has_stages;         /* the loop has its own num_stages */
    bool is_of_roles;        /* what is refused here, the loop's own warps may copy yet */
    bool issues_late;        /* copies of a group come behind the wait for it */
    bool issues_behind;      /* all copies come behind the only product */
+   bool refills;            /* copies of a group come behind its last reading, to the same stage */
    struct TlAffine *affine; /* boxes may fill stages; NULL: only threads copy */
    bool by_boxes;           /* the loop's first thread has boxes fill all its rings .. */
    TlValue *full;           /* .. and these mbarriers tell: one a stage, group after group */

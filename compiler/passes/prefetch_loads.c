@@ -1,8 +1,9 @@
-/* Small loads of a loop with products, begun an iteration ahead in registers.
+/* Small loads of a loop, begun an iteration ahead in registers.
  *
  * Copies to shared memory are of 4 bytes at least, and of what a product reads (pipeline_loops).
  * Scales of rows, zero points, a bias, one number an iteration: these stay loads, and each
- * iteration would wait for memory before it gets to its product.
+ * iteration would wait for memory before it gets to its product.  So does each step of a recurrence
+ * without products: nothing else is under way while its few warps wait.
  *
  *    for i:                          v0 = load p(first)
  *       v = load p(i)                for i iter(v = v0):
@@ -11,23 +12,33 @@
  *                                       yield next
  *
  * Taken are loads of a few words whose address, mask and value elsewhere can be computed ahead,
- * from memory that the loop does not store to.  Refused: loops that order memory or do not ask for
- * stages, and those that have no registers to spare. */
+ * from memory that the loop does not store to: different parameters are taken for different memory.
+ * Refused: loops that order memory or do not ask for stages, those that run once at most, and those
+ * that have no registers to spare. */
 #include "ir/control.h"
+#include "ir/trips.h"
 #include "ir/walk.h"
 #include "passes/live_words.h"
 #include "passes/pipeline_loops.h"
 
 #include <assert.h>
 
-/* Words of a thread: of one load, of all loads of a loop, and what its body takes besides at most,
- * by tl_peak_words at this state (pipeline_loops.c: 399 spill nothing). */
-enum { WORDS_OF_ONE = 4, WORDS_OF_ALL = 8, MOST_WORDS = 360 };
+/* Words of a thread. */
+typedef struct Limits {
+   unsigned one, all; /* of one load, of all loads of a loop */
+   unsigned others;   /* what the body takes besides, by tl_peak_words at this state */
+} Limits;
+
+/* What stays of loads that products read is small; by pipeline_loops.c, 399 words spill nothing. */
+static const Limits beside_products = {.one = 4, .all = 8, .others = 360};
+/* Recurrences took 0.4 to 0.9 of their time with up to 16 words more, of 113 others at most. */
+static const Limits of_recurrences = {.one = 16, .all = 16, .others = 128};
 
 typedef struct Prefetch {
    TlPassCx *cx;
    TlOp *loop;
    TlBlock *body;
+   const Limits *limits;
    int64_t step; /* of the index; 0: known at run time only */
    TL_VEC(TlOp *) loads;
    TlSlice slice; /* what they need */
@@ -51,10 +62,10 @@ find_loads(Prefetch *p)
    unsigned words = 0;
    for (TlOp *op = p->body->first; op; op = op->next) {
       if (op->opcode != TL_OP_LOAD || !is_read_here(op, p->body->last) ||
-          !tl_can_run_ahead(p->cx, p->loop, op, WORDS_OF_ONE))
+          !tl_can_run_ahead(p->cx, p->loop, op, p->limits->one))
          continue;
       words += tl_words_of(tl_result(op, 0)->type);
-      if (words > WORDS_OF_ALL)
+      if (words > p->limits->all)
          return;
       tl_vec_push(p->cx->scratch, &p->loads, op);
    }
@@ -168,11 +179,11 @@ static bool
 prefetch_in(TlPassCx *cx, TlOp *loop)
 {
    Prefetch p = {.cx = cx, .loop = loop, .body = loop->regions[0]->block};
-   if (tl_for_stages(loop) < 2 || !tl_block_has(p.body, TL_OP_DOT) || tl_orders_memory(p.body) ||
-       !find_step(&p))
+   p.limits = tl_block_has(p.body, TL_OP_DOT) ? &beside_products : &of_recurrences;
+   if (tl_for_stages(loop) < 2 || tl_orders_memory(p.body) || !find_step(&p))
       return false;
    find_loads(&p);
-   if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > MOST_WORDS)
+   if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > p.limits->others)
       return false;
    slice_loads(&p);
    rewrite(&p);
@@ -185,8 +196,10 @@ tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
    assert(f->state == TL_STATE_LAID);
    TL_VEC(TlOp *) loops = {0};
    const TlBlock *body = f->body->block;
+   TlAnalysis *facts =
+      tl_analysis_new(cx->scratch, f); /* of the function as it is until a rewrite */
    for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
-      if (op->opcode == TL_OP_FOR && !tl_is_copiers_own(f, op))
+      if (op->opcode == TL_OP_FOR && !tl_is_copiers_own(f, op) && !tl_runs_once_at_most(facts, op))
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)
