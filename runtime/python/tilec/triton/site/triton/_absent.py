@@ -13,7 +13,6 @@ MODULES = {
     "triton.backends.amd": "tilec compiles for NVIDIA's GPUs",
     "triton.backends.nvidia": _PLUGINS,
     "triton.compiler.code_generator": _STAGES,
-    "triton.experimental.gluon": "Gluon is not Triton's tile language: tilec does not compile it",
     "triton.experimental.gsan": "tilec checks accesses itself: TRITON_INTERPRET=1, or debug=True",
     "triton.language.extra.hip": "tilec compiles for NVIDIA's GPUs",
     "triton.language.semantic": _STAGES,
