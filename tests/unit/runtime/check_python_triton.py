@@ -766,6 +766,45 @@ def check_settings():
         assert knobs.nvidia.knobs["nvdisasm"].version == "12.9"
 
 
+# ---- what libraries ask and make ----
+
+@triton.jit
+def applied(out, f: tl.constexpr):
+    value = 2.0
+    tl.store(out, f(value))
+
+
+def check_libraries():
+    """Kernels of a text that a program puts together, under other names; what host code asks."""
+    from triton.backends import backends
+    from triton.language import standard, target_info
+    assert [b.driver.is_active() for b in backends.values()] == [True]
+    assert standard._log2(tl.constexpr(64)) == 6 and not standard._is_power_of_two(12)
+    assert target_info.is_cuda() == (target_info.current_target().backend == "cuda")
+    assert not target_info.is_hip() and target_info.cuda_capability_geq(9) in (True, False)
+    scope = applied.get_capture_scope()
+    assert scope["tl"] is tl and also_scaled.type == tl.core.constexpr_type(also_scaled)
+
+    def template():
+        pass
+    made = types.FunctionType(template.__code__, {**scope, "scaled": scaled})
+    source = "def special(out):\n    f: tl.constexpr = scaled\n    value = 2.0\n    tl.store(out, f(value))\n"
+    space = dict(scope)
+    exec(source, space)
+    made.__signature__ = __import__("inspect").signature(space["special"])
+    made.__name__ = "special"
+    kernel = triton.JITFunction(made, repr=applied.repr)
+    kernel._unsafe_update_src(source)
+    kernel.raw_src, kernel.starting_line_number = list(applied.raw_src), applied.starting_line_number
+    out = numpy.zeros(1, numpy.float32)
+    for name in "special", "another":
+        kernel.__name__ = kernel.fn.__name__ = name
+        out[0] = 0
+        kernel[(1,)](out)
+        assert out[0] == 6 and kernel.def_line == applied.starting_line_number
+        kernel._unsafe_update_src(source.replace("2.0", "2"))
+
+
 # ---- memory beside the arguments ----
 
 @triton.jit
@@ -898,6 +937,6 @@ def check_words():
 
 
 for check in (check_text, check_files, check_modules, check_two_threads, check_launches, check_variants,
-              check_tuning, check_host, check_memory, check_gluon, check_listener, check_settings, check_warnings, check_words):
+              check_tuning, check_host, check_libraries, check_memory, check_gluon, check_listener, check_settings, check_warnings, check_words):
     check()
     print("%s: ok" % check.__name__)

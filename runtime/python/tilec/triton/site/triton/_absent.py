@@ -34,7 +34,6 @@ NAMES = {
     "triton._utils": (_STAGES, """
         canonicalize_dtype canonicalize_ptr_dtype find_paths_if get_iterable_path
         get_primitive_bitwidth is_namedtuple set_iterable_path"""),
-    "triton.backends": (_PLUGINS, "Backend"),
     "triton.backends.driver": (_PLUGINS, "Benchmarker GPUDriver"),
     "triton.compiler.compiler": (_STAGES, """
         CompileTimer convert_type_repr filter_traceback get_sass max_shared_mem parse"""),
