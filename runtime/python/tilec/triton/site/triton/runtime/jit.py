@@ -144,6 +144,9 @@ class JITCallable:
     hash = None                    # programs set it; cache_key is computed when it is asked for
 
     def __init__(self, fn):
+        if isinstance(fn, JITCallable):
+            raise TypeError("'%s' is a jit function already: the decorator stands above it once"
+                            % fn.__name__)
         self.fn = fn
         self.signature = inspect.signature(fn)
         try:
