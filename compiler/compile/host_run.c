@@ -218,6 +218,27 @@ keep_warning(void *user, const TlExecFault *warning)
    tl_exec_report(&h->diags, warning);
 }
 
+/* Memory that the caller knows, or an argument's by its own address: a kernel may read that from a
+ * table. */
+static bool
+find_memory(void *user, uint64_t address, TlExecMemory *out)
+{
+   const TilecHostLaunch *l = ((HostRun *)user)->launch;
+   TilecMemory m;
+   if (l->memory && l->memory(l->user, address, &m)) {
+      *out = (TlExecMemory){m.begin, m.bytes, m.is_read_only};
+      return true;
+   }
+   for (size_t i = 0; i < l->num_args; i++) {
+      const TilecArg *a = &l->args[i];
+      if (a->kind == TILEC_ARG_POINTER && address - (uintptr_t)a->as.ptr < a->bytes) {
+         *out = (TlExecMemory){a->as.ptr, a->bytes, false};
+         return true;
+      }
+   }
+   return false;
+}
+
 static TlExecStatus
 run_typed(HostRun *h, const TlExecArg *args, unsigned n)
 {
@@ -228,6 +249,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
                       .cancel = h->launch->cancel,
                       .print = print_line,
                       .warn = keep_warning,
+                      .memory = find_memory,
                       .stats = h->counts,
                       .user = h};
    TlExecFault e = {0};

@@ -20,7 +20,8 @@ static const uint64_t low_bits = 0xFFF; /* of a host address, kept in the virtua
 uint64_t
 tl_exec_address(const TlExecArg *args, unsigned index)
 {
-   return ((uint64_t)index + 1) << TL_EXEC_BUFFER_BITS | ((uintptr_t)args[index].data & low_bits);
+   uint64_t number = (uint64_t)index + 1 + TL_EXEC_HOST_BUFFERS;
+   return number << TL_EXEC_BUFFER_BITS | ((uintptr_t)args[index].data & low_bits);
 }
 
 void

@@ -3,10 +3,12 @@
  * memory access is checked, and whatever goes wrong is reported with source range, program id,
  * element of the tile, buffer and index.
  *
- * Pointers are virtual: argument i, when a buffer, lives at (i + 1) << 44 plus the low 12 bits of
+ * Pointers are virtual: argument i, when a buffer, lives at (i + 17) << 44 plus the low 12 bits of
  * its host address, so that alignment facts hold and an index that runs out of bounds on either
  * side still belongs to its own buffer.  tl_exec_address() gives that address, for tables of
- * pointers.
+ * pointers.  Below 16 << 44 = 2^48 are the addresses of the process itself: what a kernel reads
+ * from a table that its host filled.  Whose they are TlExecOptions.memory is asked; the same of
+ * bytes in front of an argument, which may begin in the middle of its allocation.
  *
  * Order and accuracy: memory operations of one program happen in program order, element 0 first;
  * programs are independent and spread over threads; atomics are atomic between them.  `dot` sums
@@ -18,6 +20,11 @@
 #define TL_EXEC_CPU_H
 
 #include "ir/ir.h"
+
+enum {
+   TL_EXEC_BUFFER_BITS = 44,
+   TL_EXEC_HOST_BUFFERS = 16, /* numbers of buffers that addresses of the process would have */
+};
 
 /* One for each run-time parameter, in order. */
 typedef struct TlExecArg {
@@ -107,6 +114,13 @@ typedef struct TlExecStats {
    uint64_t load_bytes, store_bytes, flops;
 } TlExecStats;
 
+/* An allocation of the process. */
+typedef struct TlExecMemory {
+   uint8_t *begin; /* NULL: none */
+   uint64_t bytes;
+   bool is_read_only;
+} TlExecMemory;
+
 typedef struct TlExecOptions {
    unsigned threads;   /* 0 = one for each core that this process may use */
    bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
@@ -120,6 +134,9 @@ typedef struct TlExecOptions {
    /* checked, watched; after the run, in source order, of each operation at most one, and one of
     * races: of the programs that give it, up to one that fails, the one with the lowest number */
    void (*warn)(void *user, const TlExecFault *warning);
+   /* The allocation that holds the byte at that address of the process; false = nobody's.  Called
+    * by any thread, only where an access would be a fault otherwise; NULL = false. */
+   bool (*memory)(void *user, uint64_t address, TlExecMemory *out);
    TlExecStats *stats; /* added up here; NULL = not counted */
    void *user;
 } TlExecOptions;
@@ -132,6 +149,14 @@ TlExecStatus tl_exec_cpu(const TlFunc *f, const TlExecArg *args, unsigned num_ar
 
 /* The virtual address of the first byte of buffer argument `index`. */
 uint64_t tl_exec_address(const TlExecArg *args, unsigned index);
+/* Of the buffer that a virtual address lies in or beside, from 0 on; all others have numbers that
+ * no argument has. */
+static inline uint64_t
+tl_exec_buffer_number(uint64_t address)
+{
+   uint64_t half = (uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1);
+   return ((address + half) >> TL_EXEC_BUFFER_BITS) - 1 - TL_EXEC_HOST_BUFFERS;
+}
 
 /* The function of the language that makes the promise of a hint: "max_contiguous". */
 const char *tl_exec_promise(const TlOp *hint);

@@ -16,7 +16,7 @@ enum {
    TL_EXEC_CHUNK = 1024,    /* elements a batched region handles at once */
    TL_EXEC_MAX_UNDEF = 255, /* sources of undefined values that are told apart */
    TL_EXEC_LOCKS = 256,
-   TL_EXEC_BUFFER_BITS = 44,
+   TL_EXEC_MEMORIES = 8, /* allocations beside the arguments that a thread remembers */
 };
 
 typedef struct TlExecThread TlExecThread;
@@ -128,13 +128,6 @@ typedef struct TlExecRun {
                                under print_lock */
 } TlExecRun;
 
-/* Of the buffer that a virtual address lies in or beside, from 0 on; wild addresses have others. */
-static inline uint64_t
-tl_cpu_buffer_number(uint64_t address)
-{
-   return ((address + ((uint64_t)1 << (TL_EXEC_BUFFER_BITS - 1))) >> TL_EXEC_BUFFER_BITS) - 1;
-}
-
 struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;
@@ -150,6 +143,8 @@ struct TlExecThread {
    uint64_t fault_program;
    bool counts; /* into stats */
    TlExecStats stats;
+   TlExecMemory memories[TL_EXEC_MEMORIES]; /* what opts->memory has answered, the last ones */
+   unsigned next_memory;
    char line[512]; /* device_print */
 };
 

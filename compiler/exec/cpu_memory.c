@@ -1,6 +1,6 @@
 /* Global memory: address checks, loads, stores, atomics.
  * Invariant: no byte is touched before find_bytes has found all bytes of the element inside one
- * buffer, aligned, and writable where it is written. */
+ * buffer or allocation, aligned, and writable where it is written. */
 #include "exec/cpu_impl.h"
 
 #include <assert.h>
@@ -11,36 +11,90 @@ typedef struct Access {
    bool writes;
 } Access;
 
-/* Host address of the element at virtual address p, or NULL with the fault set. */
+static bool
+holds(const TlExecMemory *m, uint64_t address)
+{
+   return m->begin && address - (uintptr_t)m->begin < m->bytes;
+}
+
+/* The allocation of the process that holds the byte at that address, or NULL. */
+static const TlExecMemory *
+find_memory(TlExecThread *t, uint64_t address)
+{
+   const TlExecOptions *o = t->run->opts;
+   for (unsigned k = 0; k < TL_EXEC_MEMORIES; k++)
+      if (holds(&t->memories[k], address))
+         return &t->memories[k];
+   TlExecMemory m = {0};
+   if (!o->memory || !o->memory(o->user, address, &m) || !holds(&m, address))
+      return NULL;
+   TlExecMemory *kept = &t->memories[t->next_memory++ % TL_EXEC_MEMORIES];
+   *kept = m;
+   return kept;
+}
+
+/* The allocation that the virtual address p lies in: one of the process, by its own address, or
+ * the one in whose middle the buffer b begins.  *address receives the host's. */
+static const TlExecMemory *
+find_beside(TlExecThread *t, const TlExecBuffer *b, uint64_t p, uint64_t *address)
+{
+   if (!b) {
+      *address = p;
+      return p >> TL_EXEC_BUFFER_BITS < TL_EXEC_HOST_BUFFERS ? find_memory(t, p) : NULL;
+   }
+   *address = (uintptr_t)b->data + (p - b->base);
+   if ((int64_t)(p - b->base) >= 0)
+      return NULL;
+   const TlExecMemory *m = find_memory(t, *address);
+   return m && holds(m, (uintptr_t)b->data) ? m : NULL;
+}
+
+/* What is wrong with the access at byte `byte` of memory of `bytes` bytes. */
+static TlFaultKind
+fault_of(Access access, uint64_t p, uint64_t byte, uint64_t bytes, bool is_writable)
+{
+   if (byte > bytes || bytes - byte < access.bytes)
+      return TL_FAULT_BOUNDS;
+   if (p & (access.bytes - 1))
+      return TL_FAULT_MISALIGNED;
+   return access.writes && !is_writable ? TL_FAULT_READ_ONLY : TL_FAULT_NONE;
+}
+
+/* Host address of the element at virtual address p, with the bytes that lie there to the end of
+ * its buffer or allocation, or NULL with the fault set. */
 static uint8_t *
-find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access access)
+find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access access,
+           uint64_t *room)
 {
    const TlExecRun *run = t->run;
    const TlExecSlot *slot = inst->arg[0];
-   uint64_t number = tl_cpu_buffer_number(p);
-   TlExecFault *f = &t->fault;
+   uint64_t number = tl_exec_buffer_number(p), address;
    assert(i < slot->n && (access.bytes & (access.bytes - 1)) == 0);
-   f->bytes = access.bytes;
-   if (number >= run->num_args || !run->buffers[number].is_valid) {
-      f->address = p;
-      tl_cpu_fail_at(t, inst, slot, i, TL_FAULT_WILD);
-      return NULL;
-   }
-   const TlExecBuffer *b = &run->buffers[number];
-   uint64_t byte = p - b->base;
-   TlFaultKind kind = TL_FAULT_NONE;
-   if (byte > b->bytes || b->bytes - byte < access.bytes)
-      kind = TL_FAULT_BOUNDS;
-   else if (p & (access.bytes - 1))
-      kind = TL_FAULT_MISALIGNED;
-   else if (access.writes && !b->is_writable)
-      kind = TL_FAULT_READ_ONLY;
-   if (kind == TL_FAULT_NONE)
+   const TlExecBuffer *b = number < run->num_args ? &run->buffers[number] : NULL;
+   b = b && b->is_valid ? b : NULL;
+   uint64_t byte = b ? p - b->base : 0;
+   TlFaultKind kind = b ? fault_of(access, p, byte, b->bytes, b->is_writable) : TL_FAULT_WILD;
+   if (kind == TL_FAULT_NONE) {
+      *room = b->bytes - byte;
       return b->data + byte;
-   f->buffer = b->name;
-   f->byte = (int64_t)byte;
-   f->buffer_bytes = b->bytes;
-   f->mask = tl_pred(inst->op) ? TL_EXEC_MASK_TRUE : TL_EXEC_MASK_NONE;
+   }
+   if (kind == TL_FAULT_WILD || kind == TL_FAULT_BOUNDS) {
+      const TlExecMemory *m = find_beside(t, b, p, &address);
+      uint64_t at = m ? address - (uintptr_t)m->begin : 0;
+      if (m && fault_of(access, p, at, m->bytes, !m->is_read_only) == TL_FAULT_NONE) {
+         *room = m->bytes - at;
+         return m->begin + at;
+      }
+   }
+   TlExecFault *f = &t->fault;
+   f->bytes = access.bytes;
+   f->address = p;
+   if (b) {
+      f->buffer = b->name;
+      f->byte = (int64_t)byte;
+      f->buffer_bytes = b->bytes;
+      f->mask = tl_pred(inst->op) ? TL_EXEC_MASK_TRUE : TL_EXEC_MASK_NONE;
+   }
    tl_cpu_fail_at(t, inst, slot, i, kind);
    return NULL;
 }
@@ -128,14 +182,14 @@ find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask,
 {
    const TlExecSlot *s = inst->arg[0];
    const uint64_t *p = (const uint64_t *)tl_cpu_data(t, s) + i;
-   *at = find_bytes(t, inst, i, *p, access);
+   uint64_t room;
+   *at = find_bytes(t, inst, i, *p, access, &room);
    if (!*at)
       return 0;
    size_t left = s->n - i, n = 1;
    while (n < left && p[n] == p[0] + n * access.bytes && (!mask || mask[i + n]))
       n++;
-   const TlExecBuffer *b = &t->run->buffers[tl_cpu_buffer_number(*p)];
-   uint64_t room = (b->bytes - (*p - b->base)) / access.bytes;
+   room /= access.bytes;
    assert(room >= 1); /* find_bytes has found the first */
    return n < room ? n : (size_t)room;
 }
@@ -274,7 +328,8 @@ tl_cpu_atomic_rmw(TlExecThread *t, const TlExecInst *inst)
          memset(to + at, 0, r->elem_bytes);
          continue;
       }
-      uint8_t *host = find_bytes(t, inst, i, p[i], access);
+      uint64_t room;
+      uint8_t *host = find_bytes(t, inst, i, p[i], access, &room);
       if (!host)
          return false;
       atomic_flag *lock = lock_address(t, host);
@@ -302,7 +357,8 @@ tl_cpu_atomic_cas(TlExecThread *t, const TlExecInst *inst)
       return false;
    for (size_t i = 0; i < r->n; i++) {
       size_t at = i * access.bytes;
-      uint8_t *host = find_bytes(t, inst, i, p[i], access);
+      uint64_t room;
+      uint8_t *host = find_bytes(t, inst, i, p[i], access, &room);
       if (!host)
          return false;
       atomic_flag *lock = lock_address(t, host);

@@ -69,16 +69,17 @@ static Access
 access_of(TlExecThread *t, const TlExecInst *inst, size_t i, uint32_t bytes)
 {
    uint64_t p = ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i];
-   uint64_t number = tl_cpu_buffer_number(p);
-   assert(number < t->run->num_args);
+   uint64_t number = tl_exec_buffer_number(p);
+   Access a = {.t = t, .inst = inst, .i = i, .me = (uint32_t)t->program_number + 1};
+   if (number >= t->run->num_args)
+      return a; /* memory beside the arguments */
    const TlExecBuffer *b = &t->run->buffers[number];
-   bool is_watched = b->cells && b->elem_bytes == bytes && (p - b->base) % bytes == 0;
-   return (Access){.t = t,
-                   .inst = inst,
-                   .i = i,
-                   .in = is_watched ? b : NULL,
-                   .first = (p - b->base) / bytes,
-                   .me = (uint32_t)t->program_number + 1};
+   uint64_t byte = p - b->base; /* in front of the argument: beyond its bytes */
+   if (b->cells && byte < b->bytes && b->elem_bytes == bytes && byte % bytes == 0) {
+      a.in = b;
+      a.first = byte / bytes;
+   }
+   return a;
 }
 
 static void

@@ -155,7 +155,7 @@ parse_reg(Parser *s, uint32_t *reg)
    return len ? find_reg(s, name, len, reg) : fail(s, "an operand is expected");
 }
 
-/* 12, -0x3f, 0f3F800000, 0d..., 1.5 */
+/* 12, -0x3f, 0b101, 0f3F800000, 0d..., 1.5 */
 static bool
 parse_immediate(Parser *s, TlPtxOperand *o)
 {
@@ -178,8 +178,8 @@ parse_immediate(Parser *s, TlPtxOperand *o)
       o->imm_kind = TL_PTX_IMM_F64;
       return true;
    }
-   bool negative = *p == '-';
-   o->imm = strtoull(p + negative, (char **)&s->p, 0);
+   bool negative = *p == '-', binary = tl_starts_with(p + negative, "0b");
+   o->imm = strtoull(p + negative + 2 * binary, (char **)&s->p, binary ? 2 : 0);
    if (negative)
       o->imm = 0 - o->imm;
    s->p += *s->p == 'U';

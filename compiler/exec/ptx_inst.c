@@ -38,7 +38,7 @@ tl_ptx_type(const char *text, size_t len)
    X(L, "l") X(R, "r") X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")     \
    X(LS, "ls") X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu")                 \
    X(GTU, "gtu") X(GEU, "geu") X(NUM, "num") X(ISNAN, "nan") X(NAN, "NaN") X(AND, "and")           \
-   X(OR, "or") X(XOR, "xor") X(PACK, "pack")
+   X(OR, "or") X(XOR, "xor") X(PACK, "pack") X(XORSIGN, "xorsign") X(ABS, "abs")
 
 enum {
 #define FLAG_BIT(id, text) BIT_##id,
@@ -214,16 +214,21 @@ step_eval(const TlPtxInst *i, uint64_t *reg)
    const TlPtxType *t = i->type[0];
    unsigned bits = tl_dtype_info[t->dtype].bits, num = i->num_operands - 1;
    int64_t nan = i->flags & F(NAN) ? TL_NAN_ALL : TL_NAN_NONE;
-   uint64_t out = 0;
+   uint64_t out = 0, sign = i->flags & F(XORSIGN) ? (uint64_t)1 << (bits - 1) : 0;
    for (unsigned lane = 0; lane < t->lanes; lane++) {
-      TlBits args[3];
+      TlBits args[3] = {0};
       for (unsigned k = 0; k < num; k++) {
          args[k] = low_bits(get(i, reg, k + 1, t) >> lane * bits, bits);
          if (i->flags & F(FTZ))
             args[k] = flush(t->dtype, args[k]);
       }
+      uint64_t differ = sign ? (args[0] ^ args[1]) & sign : 0; /* min, max .xorsign.abs */
+      for (unsigned k = 0; k < num; k++)
+         args[k] &= ~sign;
       TlBits r = i->flags & DIRECTED ? directed(i, i->spec->op, t->dtype, args, num)
                                      : eval(i->spec->op, t->dtype, args, nan);
+      if (differ && !isnan(tl_bits_to_double(t->dtype, r)))
+         r |= differ;
       out |= limit(i, t->dtype, r) << lane * bits;
    }
    put(i, reg, 0, out);
@@ -559,7 +564,7 @@ step_cvt(const TlPtxInst *i, uint64_t *reg)
 
 /* ---- the table ---- */
 #define ARITH (F(RN) | DIRECTED | F(FTZ) | F(SAT))
-#define MINMAX (F(FTZ) | F(NAN))
+#define MINMAX (F(FTZ) | F(NAN) | F(XORSIGN) | F(ABS))
 #define NEAR (F(APPROX) | F(FTZ))
 #define LOGIC ON_BITS | ON_PRED
 static const TlPtxSpec specs[] = {
@@ -725,6 +730,9 @@ tl_ptx_check(const TlPtxInst *i)
    if (i->flags & (F(RM) | F(RP)) && spec->step == step_cvt &&
        !(class_of(i->type[0]) & (ON_F32 | ON_F64)))
       return "a conversion with .rm or .rp is modelled to .f32 and .f64";
+   bool has_abs = i->flags & F(ABS), has_sign = i->flags & F(XORSIGN);
+   if (has_abs != has_sign || (has_sign && !(class_of(i->type[0]) & (ON_HALF | ON_F32))))
+      return ".xorsign.abs is of .f32 and of types of 16 bits";
    if (spec->step == step_eval && !is_float && (i->flags & (F(SAT) | F(RN))))
       return "this modifier is not modelled for integers on the CPU";
    if (spec->step == step_shf && (!(i->flags & (F(L) | F(R))) ||

@@ -1,6 +1,6 @@
 /* What the files of runtime/core share.  A runtime is either on CUDA (cu is filled) or on a host
- * executor (jit runs the programs).  Locks: `lock` guards the error slots, `lost_text` and `late`;
- * launches take no lock on their way. */
+ * executor (jit runs the programs).  Locks: `lock` guards the error slots, `lost_text`, `late`
+ * and the list of buffers; launches take no lock on their way. */
 #ifndef TL_RT_CORE_H
 #define TL_RT_CORE_H
 
@@ -57,15 +57,18 @@ struct TilecRuntime {
    atomic_uint lives;                    /* of those, and 1 until it is closed */
    TlHandle *first_buried, *last_buried; /* freed, oldest first; guarded by `lock` */
    uint32_t num_buried;
-   atomic_bool *alive;   /* on a page that the kernel wipes in a forked child; NULL when
+   atomic_bool *alive;    /* on a page that the kernel wipes in a forked child; NULL when
                             that cannot be had: then pids are compared */
-   bool synchronous;     /* wait after each launch */
-   bool check;           /* look at pointers before each launch */
-   bool reads_host;      /* the GPU may read any host memory; known with `check` */
-   bool is_shared;       /* with other processes, by MPS */
-   uint32_t timeout_ms;  /* of waits; 0 = none */
-   bool owns_primary;    /* the primary context was retained */
-   uint32_t num_threads; /* of host executors */
+   bool synchronous;      /* wait after each launch */
+   bool check;            /* look at pointers before each launch */
+   bool reads_host;       /* the GPU may read any host memory; known with `check` */
+   bool is_shared;        /* with other processes, by MPS */
+   uint32_t timeout_ms;   /* of waits; 0 = none */
+   bool owns_primary;     /* the primary context was retained */
+   uint32_t num_threads;  /* of host executors */
+   TilecMemoryFn *memory; /* host executors, of the user; NULL = none */
+   void *memory_user;
+   TilecBuffer *buffers; /* host executors: that live; guarded by `lock` */
    TlCuda cu;            /* CUDA only */
    TlCuDevice device;
    TlCuContext context;
@@ -86,7 +89,8 @@ struct TilecRuntime {
 struct TilecBuffer {
    TlHandle handle; /* first */
    TilecRuntime *rt;
-   void *address; /* device or host */
+   TilecBuffer *next, *before; /* of rt->buffers */
+   void *address;              /* device or host */
    uint64_t bytes;
    bool owned;
    bool is_read_only;
@@ -233,6 +237,8 @@ TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule,
                        const int64_t *names, int64_t *out);
 
 /* dlpack.c: gives a tensor back to its producer; NULL is fine. */
+/* memory.c: the buffer lives from here on, known by its address on host executors. */
+void tl_buffer_begin(TilecBuffer *b);
 void tl_dlpack_release(struct DLManagedTensorVersioned *managed);
 
 /* launch.c: the kernel that such a launch uses, where there are several; else *k stays. */

@@ -91,6 +91,8 @@ TilecStatus tl_core_no_memory(TilecRuntime *rt);
 /* Whether this process is a fork of the one that opened the runtime. */
 bool tl_core_is_forked(const TilecRuntime *rt);
 uint32_t tl_core_threads(const TilecRuntime *rt);
+/* Host executors: a TilecMemoryFn over the runtime's buffers, then over what its user knows. */
+bool tl_core_memory(TilecRuntime *rt, uint64_t address, TilecMemory *out);
 /* What the device is, without a driver call. */
 const TilecDeviceInfo *tl_core_device(const TilecRuntime *rt);
 

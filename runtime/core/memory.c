@@ -9,6 +9,52 @@
 
 enum { HOST_ALIGN = 256 };
 
+/* ---- The buffers of a host executor: their addresses may stand in tables ---- */
+void
+tl_buffer_begin(TilecBuffer *b)
+{
+   TilecRuntime *rt = b->rt;
+   tl_handle_begin(rt, &b->handle);
+   if (rt->executor == TILEC_ON_CUDA)
+      return;
+   pthread_mutex_lock(&rt->lock);
+   b->next = rt->buffers;
+   if (b->next)
+      b->next->before = b;
+   rt->buffers = b;
+   pthread_mutex_unlock(&rt->lock);
+}
+
+/* In a forked child the lock may be held by a thread that is not here any more, and launches are
+ * refused. */
+static void
+unlist(TilecBuffer *b)
+{
+   TilecRuntime *rt = b->rt;
+   if (rt->executor == TILEC_ON_CUDA || tl_core_is_forked(rt))
+      return;
+   pthread_mutex_lock(&rt->lock);
+   *(b->before ? &b->before->next : &rt->buffers) = b->next;
+   if (b->next)
+      b->next->before = b->before;
+   pthread_mutex_unlock(&rt->lock);
+}
+
+bool
+tl_core_memory(TilecRuntime *rt, uint64_t address, TilecMemory *out)
+{
+   bool is_found = false;
+   pthread_mutex_lock(&rt->lock);
+   for (const TilecBuffer *b = rt->buffers; b && !is_found; b = b->next) {
+      is_found = address - (uintptr_t)b->address < b->bytes;
+      if (is_found)
+         *out = (TilecMemory){b->address, b->bytes, b->is_read_only};
+   }
+   pthread_mutex_unlock(&rt->lock);
+   return is_found || (rt->memory && rt->memory(rt->memory_user, address, out));
+}
+
+/* ---- Making and freeing ---- */
 static TilecStatus
 allocate(TilecRuntime *rt, TilecBuffer *b)
 {
@@ -60,7 +106,7 @@ tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out)
       status = allocate(rt, b);
    tl_rt_leave(rt, pushed);
    if (status == TILEC_OK) {
-      tl_handle_begin(rt, &b->handle);
+      tl_buffer_begin(b);
       *out = b;
    } else {
       free(b);
@@ -85,7 +131,7 @@ tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes, TilecBuffer *
    if (!b)
       return tl_rt_no_memory(rt, "a buffer");
    *b = (TilecBuffer){.rt = rt, .address = address, .bytes = bytes};
-   tl_handle_begin(rt, &b->handle);
+   tl_buffer_begin(b);
    *out = b;
    return TILEC_OK;
 }
@@ -97,6 +143,7 @@ tilec_buffer_free(TilecBuffer *b)
    if (!b || !tl_handle_end(b->rt, &b->handle, "tilec_buffer_free: the buffer"))
       return;
    assert(!b->owned || !b->dlpack);
+   unlist(b);
    if (b->owned && b->address) {
       if (b->rt->executor != TILEC_ON_CUDA) {
          free(b->address);

@@ -302,6 +302,8 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    rt->check = o.check;
    rt->timeout_ms = o.timeout_ms;
    rt->num_threads = o.num_threads;
+   rt->memory = o.memory;
+   rt->memory_user = o.memory_user;
    atomic_init(&rt->lives, 1);
    pthread_mutex_init(&rt->lock, NULL);
    TilecStatus status = TILEC_OK;

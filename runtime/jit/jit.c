@@ -553,6 +553,12 @@ on_print(void *user, const char *line, size_t len)
    jit->on_text(jit->user, text);
 }
 
+static bool
+find_memory(void *user, uint64_t address, TilecMemory *out)
+{
+   return tl_core_memory(((TlJit *)user)->rt, address, out);
+}
+
 static TilecStatus
 run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, size_t num_args)
 {
@@ -566,6 +572,7 @@ run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, si
       .num_args = num_args,
       .num_threads = tl_core_threads(jit->rt),
       .on_print = jit->on_text ? on_print : NULL,
+      .memory = find_memory,
       .user = jit,
    };
    TilecStatus status = tilec_program_run_cpu(program, &launch, &fault);

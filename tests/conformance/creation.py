@@ -1,4 +1,7 @@
 """Programs, launches, tiles that are made."""
+import inspect
+import types
+
 import numpy as np
 import triton
 import triton.language as tl
@@ -49,6 +52,35 @@ def an_empty_grid_launches_nothing():
     out = np.zeros(16, np.int32)
     run(count, out, 100, B=16, grid=(0,))
     close(out, 0 * out)
+
+
+@triton.jit
+def after(x):
+    return x + 1
+
+
+@triton.jit
+def applied(out, f: tl.constexpr):
+    value = 2
+    tl.store(out, f(value))
+
+
+@case("@triton.jit")
+def a_kernel_of_a_made_text_by_another_name():
+    """As libraries specialise kernels: the text of one, with a parameter as a constant."""
+    def template():
+        pass
+    source = "def special(out):\n    f: tl.constexpr = after\n    value = 2\n    tl.store(out, f(value))\n"
+    space = dict(applied.get_capture_scope())
+    made = types.FunctionType(template.__code__, {**space, "after": after})
+    exec(source, space)
+    made.__signature__ = inspect.signature(space["special"])
+    kernel = triton.JITFunction(made)
+    kernel._unsafe_update_src(source)
+    kernel.__name__ = kernel.fn.__name__ = "renamed"
+    out = np.zeros(1, np.int32)
+    run(kernel, out)
+    close(out, [3])
 
 
 @case("@triton.jit")

@@ -228,5 +228,10 @@ def lines_of_device_print():
 def gluon_is_named():
     def program():
         from triton.experimental import gluon
-        gluon.jit(lambda: 0)
-    raises("luon", program)
+        import triton.experimental.gluon.language as gl
+
+        @gluon.jit
+        def low(x):
+            gl.store(x, gl.load(x) + 1)
+        low[(1,)](np.zeros(1, np.float32))
+    raises("kernel 'low'", program)

@@ -223,6 +223,27 @@ def ptx_of_ones_own():
 
 
 @triton.jit
+def larger_of_sizes(x, y, out):
+    i = tl.arange(0, 8)
+    text: tl.constexpr = """{
+        .reg .b32 high;
+        and.b32 high, $1, 0b11111111111111110000000000000000;  // as bf16 has it
+        max.NaN.xorsign.abs.f32 $0, high, $2;
+    }"""
+    tl.store(out + i, tl.inline_asm_elementwise(text, "=r,r,r", [tl.load(x + i), tl.load(y + i)],
+                                                dtype=tl.float32, is_pure=True, pack=1))
+
+
+@case("inline_asm_elementwise")
+def sizes_and_signs():
+    x = np.array([1, -2, 3, -4, 0, 6, -7, np.nan], np.float32)
+    y = np.array([-2, -1, 2.5, 9, -0.5, 6, 8, 1], np.float32)
+    out = np.zeros(8, np.float32)
+    run(larger_of_sizes, x, y, out)
+    close(out, [-2, 2, 3, -9, -0.5, 6, -8, np.nan])
+
+
+@triton.jit
 def library(x, out):
     i = tl.arange(0, 8)
     a = tl.load(x + i)

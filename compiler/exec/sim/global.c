@@ -36,7 +36,7 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
 {
    const SimLaunch *l = t->block->launch;
    /* Nearest buffer: an address a little below a buffer still belongs to it. */
-   uint64_t slot = ((address + (1ull << 43)) >> 44) - 1;
+   uint64_t slot = tl_exec_buffer_number(address);
    if (slot >= l->num_args || !l->args[slot].is_buffer)
       sim_base_fault(t, s,
                      (TlExecFault){.kind = TL_FAULT_WILD,

@@ -64,6 +64,18 @@ typedef struct TilecArg {
                       BUFFER: byte offset of the first element inside the buffer */
 } TilecArg;
 
+/* An allocation of the process, for host executors. */
+typedef struct TilecMemory {
+   void *begin;
+   uint64_t bytes;
+   bool is_read_only;
+} TilecMemory;
+
+/* The allocation that holds the byte at `address`; false: nobody knows one.  Asked by any thread of
+ * a launch, only for what no argument reaches: an address that the kernel took from a table, and
+ * bytes in front of an argument that begins in the middle of its allocation. */
+typedef bool TilecMemoryFn(void *user, uint64_t address, TilecMemory *out);
+
 /* A tensor and the block of it that one access of the kernel takes.  A multiple of 16 bytes: the
  * address, and each stride but the last, which is 1. */
 #define TILEC_TENSOR_RANK 5

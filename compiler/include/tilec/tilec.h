@@ -323,6 +323,8 @@ typedef struct TilecHostLaunch {
                                   in all its lines: carets, notes, help; NULL: not wanted */
    uint32_t multiprocessors;   /* SIM: a kernel whose blocks run many programs (launch_grid of its
                                   record) gets so many blocks at most; 0 = one for each program */
+   TilecMemoryFn *memory;      /* CPU: memory beside the arguments; NULL = none.  Memory of the
+                                  arguments is known by its own addresses too */
 } TilecHostLaunch;
 
 /* Runs one launch to its end on the calling thread plus num_threads - 1 more.

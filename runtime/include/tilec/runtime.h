@@ -68,13 +68,16 @@ typedef struct TilecRuntimeOptions {
                   the GPU cannot read, for an address that is not a multiple of its element's
                   size, for fewer bytes than `bytes` says or than a tensor map reaches.  Costs
                   driver calls */
-   uint32_t timeout_ms; /* no wait for the GPU lasts longer: tilec_runtime_sync, _stream_sync and
+   uint32_t timeout_ms;   /* no wait for the GPU lasts longer: tilec_runtime_sync, _stream_sync and
                            _event_sync, uploads, downloads, launches with `synchronous`.  Beyond it
                            they are TILEC_TIMED_OUT, and the detail names the launches that may
                            still run.  The GPU goes on: wait again, or tilec_runtime_abandon.  Other
                            calls may wait for the GPU for as long as the driver makes them, and
                            tilec_runtime_close does, until what timed out has ended.  0 = no
                            limit */
+   TilecMemoryFn *memory; /* the cpu executor: memory that is neither an argument's nor of a buffer
+                             of this runtime; NULL = there is none */
+   void *memory_user;     /* passed to it */
 } TilecRuntimeOptions;
 
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,

@@ -34,6 +34,7 @@ import threading
 import warnings
 import weakref
 
+from . import _memory
 from ._checks import *
 from ._structs import *
 
@@ -417,7 +418,7 @@ class Runtime:
             raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
         o = _RuntimeOptions(struct_size=C.sizeof(_RuntimeOptions), executor=_EXECUTORS[on],
                             device=device, synchronous=synchronous, driver_path=_b(driver_path),
-                            check=check, timeout_ms=timeout_ms,
+                            check=check, timeout_ms=timeout_ms, memory=_memory.answer,
                             error=C.cast(error, C.c_char_p), error_bytes=len(error))
         self.handle = C.c_void_p()
         status = self.lib.tilec_runtime_open(C.byref(o), C.byref(self.handle))
@@ -473,6 +474,7 @@ class Runtime:
 
     def launch(self, kernel, grid, args, stream=None):
         b = _Buffer(len(args))
+        _memory.forget()
         for i, a in enumerate(args):
             b.put(i, "argument %d" % i, a)
         b.words[0] = _stream(stream) if stream is not None else b.own_stream()
@@ -671,6 +673,9 @@ class _Reader:
             storage = a.untyped_storage()
             if hasattr(storage, "nbytes"):                      # else nobody knows how many
                 self.bytes = storage.nbytes() - (self.address - storage.data_ptr())
+        if self.address and not self.bytes and self.device == _HOST:    # an object of a program's own
+            found = _memory.holding(self.address, near=a)
+            self.bytes = found.begin + found.bytes - self.address if found else 0
 
     def _array(self, a, info):
         strides = info.get("strides")
@@ -1277,6 +1282,7 @@ class Kernel:
     def _ready(self, grid, values, consts, num_warps, num_stages, stream):
         """Runtime, handle and filled buffer of any launch."""
         b = _Buffer(len(values))
+        _memory.forget()
         stream = None if stream is None else _stream(stream)
         consumer = _torch_stream(values) if stream is None else stream
         for i, value in enumerate(values):

@@ -98,11 +98,19 @@ class _KernelInfo(C.Structure):
                 ("args", C.POINTER(_ArgInfo)), ("num_args", C.c_uint32)]
 
 
+class _Memory(C.Structure):
+    _fields_ = [("begin", C.c_void_p), ("bytes", C.c_uint64), ("read_only", C.c_bool)]
+
+
+_MEMORY_FN = C.CFUNCTYPE(C.c_bool, C.c_void_p, C.c_uint64, C.POINTER(_Memory))
+
+
 class _RuntimeOptions(C.Structure):
     _fields_ = [("struct_size", _SIZE), ("executor", C.c_int), ("device", C.c_int32),
                 ("context", C.c_void_p), ("use_current", C.c_bool), ("driver_path", C.c_char_p),
                 ("synchronous", C.c_bool), ("num_threads", C.c_uint32), ("error", C.c_char_p),
-                ("error_bytes", _SIZE), ("check", C.c_bool), ("timeout_ms", C.c_uint32)]
+                ("error_bytes", _SIZE), ("check", C.c_bool), ("timeout_ms", C.c_uint32),
+                ("memory", _MEMORY_FN), ("memory_user", C.c_void_p)]
 
 
 class _Source(C.Structure):

@@ -212,6 +212,53 @@ tables_of_pointers_work(void **state)
    assert_int_equal(out[1], 20);
 }
 
+/* A TlExecOptions.memory: the eight numbers of `user`. */
+static bool
+eight_numbers(void *user, uint64_t address, TlExecMemory *out)
+{
+   *out = (TlExecMemory){user, 8 * sizeof(int32_t), false};
+   return address - (uintptr_t)user < out->bytes;
+}
+
+static void
+memory_beside_the_arguments_is_asked_for(void **state)
+{
+   (void)state;
+   static int32_t x[8] = {0, 1, 2, 3, 4, 5, 6, 7}, y[8];
+   static int64_t table[1];
+   table[0] = (int64_t)(uintptr_t)x;
+   TlExecOptions o = {.threads = 1, .watched = true, .memory = eight_numbers, .user = x};
+   Case c;
+   const char *follow = "def k(t: *i64, y: *i32):\n    i = arange(0, 8)\n"
+                        "    p = load(t).to(tl.pointer_type(tl.int32), bitcast=True)\n"
+                        "    store(y + i, load(p + i))\n    store(p + i, i + 10)\n"
+                        "    atomic_add(p + 9, 1, mask=program_id(0) == 1)\n";
+   CASE(c, follow, 1, &o, BUF(table), BUF(y));
+   assert_int_equal(c.status, TL_EXEC_OK);
+   for (int i = 0; i < 8; i++)
+      assert_true(y[i] == i && x[i] == i + 10);
+   sema_run_free(&c.r);
+   CASE(c, follow, 2, &o, BUF(table), BUF(y));
+   assert_int_equal(c.fault.kind, TL_FAULT_WILD); /* the two beyond the end */
+   assert_true(c.fault.address == (uintptr_t)x + 9 * sizeof *x);
+   sema_run_free(&c.r);
+   /* an argument in the middle: what lies in front of it is its own, and no more than that */
+   const char *back = "def k(x: *i32, y: *i32, n: i32):\n    i = arange(0, 8)\n"
+                      "    store(y + i, load(x - i, mask=i < n), mask=i < n)\n";
+   CASE(c, back, 2, &o, {.is_buffer = true, .data = x + 6, .bytes = 8}, BUF(y), NUM(7));
+   assert_int_equal(c.status, TL_EXEC_OK);
+   for (int i = 0; i < 7; i++)
+      assert_int_equal(y[i], x[6 - i]);
+   sema_run_free(&c.r);
+   CASE(c, back, 1, &o, {.is_buffer = true, .data = x + 6, .bytes = 8}, BUF(y), NUM(8));
+   assert_int_equal(c.fault.kind, TL_FAULT_BOUNDS);
+   assert_int_equal(c.fault.byte, -28);
+   sema_run_free(&c.r);
+   CASE(c, back, 1, &o, {.is_buffer = true, .data = y + 6, .bytes = 8}, BUF(y), NUM(2));
+   assert_int_equal(c.fault.kind, TL_FAULT_BOUNDS); /* of other memory than what is known */
+   sema_run_free(&c.r);
+}
+
 static void
 arguments_are_checked(void **state)
 {
@@ -880,6 +927,7 @@ test_cpu(void)
       cmocka_unit_test(arguments_are_checked),
       cmocka_unit_test(read_only_misaligned_and_wild),
       cmocka_unit_test(tables_of_pointers_work),
+      cmocka_unit_test(memory_beside_the_arguments_is_asked_for),
       cmocka_unit_test(assertions_name_element_and_message),
       cmocka_unit_test(endless_loops_end),
       cmocka_unit_test(a_program_that_fails_stops_the_ones_after_it),

@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 import threading
 import time
+import types
 import typing
 import warnings
 
@@ -655,7 +656,6 @@ def check_host():
         report(lambda n, line: n * 2.0 + (line == "b")).run(save_path=folder)
         with open(os.path.join(folder, "plot.csv")) as f:
             assert f.read() == "n,A (ms),B (ms)\n1,2.000000,3.000000\n2,4.000000,5.000000\n"
-    raises(ImportError, "Gluon", lambda: __import__("triton.experimental.gluon"))
     check_absent()
     check_torch_compile()
 
@@ -766,6 +766,137 @@ def check_settings():
         assert knobs.nvidia.knobs["nvdisasm"].version == "12.9"
 
 
+# ---- what libraries ask and make ----
+
+@triton.jit
+def applied(out, f: tl.constexpr):
+    value = 2.0
+    tl.store(out, f(value))
+
+
+def check_libraries():
+    """Kernels of a text that a program puts together, under other names; what host code asks."""
+    from triton.backends import backends
+    from triton.language import standard, target_info
+    assert [b.driver.is_active() for b in backends.values()] == [True]
+    assert standard._log2(tl.constexpr(64)) == 6 and not standard._is_power_of_two(12)
+    assert target_info.is_cuda() == (target_info.current_target().backend == "cuda")
+    assert not target_info.is_hip() and target_info.cuda_capability_geq(9) in (True, False)
+    scope = applied.get_capture_scope()
+    assert scope["tl"] is tl and also_scaled.type == tl.core.constexpr_type(also_scaled)
+
+    def template():
+        pass
+    made = types.FunctionType(template.__code__, {**scope, "scaled": scaled})
+    source = "def special(out):\n    f: tl.constexpr = scaled\n    value = 2.0\n    tl.store(out, f(value))\n"
+    space = dict(scope)
+    exec(source, space)
+    made.__signature__ = __import__("inspect").signature(space["special"])
+    made.__name__ = "special"
+    kernel = triton.JITFunction(made, repr=applied.repr)
+    kernel._unsafe_update_src(source)
+    kernel.raw_src, kernel.starting_line_number = list(applied.raw_src), applied.starting_line_number
+    out = numpy.zeros(1, numpy.float32)
+    for name in "special", "another":
+        kernel.__name__ = kernel.fn.__name__ = name
+        out[0] = 0
+        kernel[(1,)](out)
+        assert out[0] == 6 and kernel.def_line == applied.starting_line_number
+        kernel._unsafe_update_src(source.replace("2.0", "2"))
+
+
+# ---- memory beside the arguments ----
+
+@triton.jit
+def backwards(x, out, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x - i, i < n), i < n)
+
+
+@triton.jit
+def gathered(addresses, out, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    x = tl.load(addresses + row).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, B)
+    tl.store(out + row * n + i, tl.load(x + i, i < n), i < n)
+    tl.store(x + i, tl.load(x + i, i < n) + 1, i < n)
+
+
+class Middle:
+    """An object of a program's own that says where its memory begins, not how much there is."""
+
+    def __init__(self, array, at):
+        self.array, self.at, self.dtype = array, at, array.dtype
+        self.device = types.SimpleNamespace(type="cpu")
+
+    def data_ptr(self):
+        return self.array.ctypes.data + 4 * self.at
+
+
+def check_memory():
+    x, out = floats(10), floats(10)
+    backwards[(1,)](x[9:], out, 10, B=16)
+    assert (out == x[::-1]).all(), out
+    backwards[(1,)](Middle(x, 7), out, 8, B=16)
+    assert (out[:8] == x[7::-1]).all(), out
+    raises(RuntimeError, "index -9", lambda: backwards[(1,)](x[8:], out, 10, B=16))
+    rows = [numpy.full(8, i, numpy.float32) for i in range(100)]
+    many = numpy.zeros((100, 8), numpy.float32)
+    addresses = numpy.array([r.ctypes.data for r in rows])
+    gathered[(100,)](addresses, many, 8, B=8)
+    assert (many.T == numpy.arange(100)).all() and all((r == i + 1).all() for i, r in enumerate(rows))
+    rows[3].flags.writeable = False
+    raises(RuntimeError, "belongs to no buffer", lambda: gathered[(4,)](addresses, many, 8, B=8))
+    raises(RuntimeError, "belongs to no buffer",
+           lambda: gathered[(1,)](numpy.array([64]), many, 8, B=8))
+
+
+# ---- Gluon ----
+
+def check_gluon():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("in_gluon", """
+            from triton.experimental import gluon
+            import triton.experimental.gluon.language as gl
+            from triton.experimental.gluon.language.nvidia.hopper import tma, mbarrier
+            from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+            LAYOUT = gl.BlockedLayout([1], [32], [4], [0])
+
+            @gluon.jit
+            def low(x, layout: gl.constexpr):
+                gl.store(x + gl.arange(0, 128, layout=layout), 1.0)
+
+            @gluon.jit(noinline=True)
+            def other(x):
+                gl.store(x, 1.0)
+            """), ("both", """
+            import in_gluon, triton, triton.language as tl
+
+            @triton.jit
+            def high(x):
+                tl.store(x, 1.0)
+            """), ("without", """
+            try:
+                import in_gluon as kernels
+            except ImportError:
+                kernels = None
+            """)):
+            with open(os.path.join(folder, name + ".py"), "w") as f:
+                f.write(textwrap.dedent(text))
+        sys.path.insert(0, folder)
+        assert __import__("without").kernels is None
+        both, x = __import__("both"), numpy.zeros(1, numpy.float32)
+        both.high[(1,)](x)
+        low = both.in_gluon.low
+        assert x[0] == 1 and low.is_gluon() and low.arg_names == ["x", "layout"]
+        for call in (lambda: low[(1,)](x, layout=both.in_gluon.LAYOUT), lambda: both.in_gluon.other[(1,)](x),
+                     lambda: low.warmup(x, None, grid=(1,))):
+            raises(NotImplementedError, "is written in Gluon", call)
+        gl = both.in_gluon.gl
+        assert gl.float16 is tl.float16 and gl.constexpr is tl.constexpr
+        sys.path.remove(folder)
+
+
 # ---- what is said ----
 
 @triton.jit
@@ -806,6 +937,6 @@ def check_words():
 
 
 for check in (check_text, check_files, check_modules, check_two_threads, check_launches, check_variants,
-              check_tuning, check_host, check_listener, check_settings, check_warnings, check_words):
+              check_tuning, check_host, check_libraries, check_memory, check_gluon, check_listener, check_settings, check_warnings, check_words):
     check()
     print("%s: ok" % check.__name__)

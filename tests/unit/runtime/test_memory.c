@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "core/jit_table.h"
 #include "denied.h"
 
 static void
@@ -271,6 +272,43 @@ every_allocation_may_fail(void **state)
    assert_true(n > 20);
 }
 
+/* Of a host executor: buffers by their addresses, then what the user knows. */
+static bool
+mine(void *user, uint64_t address, TilecMemory *out)
+{
+   *out = (TilecMemory){user, 8, true};
+   return address - (uintptr_t)user < 8;
+}
+
+static void
+memory_is_known_by_its_address(void **state)
+{
+   (void)state;
+   char own[8], wrapped[16];
+   TilecRuntimeOptions o = {
+      .struct_size = sizeof o, .executor = TILEC_ON_CPU, .memory = mine, .memory_user = own};
+   TilecRuntime *rt;
+   TilecBuffer *b[3];
+   TilecMemory m;
+   assert_int_equal(tilec_runtime_open(&o, &rt), TILEC_OK);
+   assert_int_equal(tilec_buffer_new(rt, 100, &b[0]), TILEC_OK);
+   assert_int_equal(tilec_buffer_new(rt, 0, &b[1]), TILEC_OK);
+   assert_int_equal(tilec_buffer_wrap(rt, wrapped, sizeof wrapped, &b[2]), TILEC_OK);
+   uint64_t first = (uintptr_t)tilec_buffer_address(b[0]);
+   assert_true(tl_core_memory(rt, first + 99, &m));
+   assert_true((uintptr_t)m.begin == first && m.bytes == 100 && !m.is_read_only);
+   assert_true(tl_core_memory(rt, (uintptr_t)wrapped + 15, &m) && m.begin == wrapped);
+   assert_true(tl_core_memory(rt, (uintptr_t)own + 7, &m) && m.begin == own && m.is_read_only);
+   assert_false(tl_core_memory(rt, 0, &m));
+   tilec_buffer_free(b[1]);
+   assert_true(tl_core_memory(rt, first, &m));
+   tilec_buffer_free(b[0]);
+   assert_false(tl_core_memory(rt, first, &m));
+   tilec_buffer_free(b[2]);
+   assert_false(tl_core_memory(rt, (uintptr_t)wrapped, &m));
+   tilec_runtime_close(rt);
+}
+
 int test_memory(void);
 int
 test_memory(void)
@@ -278,6 +316,7 @@ test_memory(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(copies_stay_inside),
       cmocka_unit_test(out_of_memory_says_how_much),
+      cmocka_unit_test(memory_is_known_by_its_address),
       cmocka_unit_test(events_and_streams),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(threads_do_not_disturb_each_other),

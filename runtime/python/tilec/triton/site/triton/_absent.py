@@ -13,7 +13,6 @@ MODULES = {
     "triton.backends.amd": "tilec compiles for NVIDIA's GPUs",
     "triton.backends.nvidia": _PLUGINS,
     "triton.compiler.code_generator": _STAGES,
-    "triton.experimental.gluon": "Gluon is not Triton's tile language: tilec does not compile it",
     "triton.experimental.gsan": "tilec checks accesses itself: TRITON_INTERPRET=1, or debug=True",
     "triton.language.extra.hip": "tilec compiles for NVIDIA's GPUs",
     "triton.language.semantic": _STAGES,
@@ -35,7 +34,6 @@ NAMES = {
     "triton._utils": (_STAGES, """
         canonicalize_dtype canonicalize_ptr_dtype find_paths_if get_iterable_path
         get_primitive_bitwidth is_namedtuple set_iterable_path"""),
-    "triton.backends": (_PLUGINS, "Backend"),
     "triton.backends.driver": (_PLUGINS, "Benchmarker GPUDriver"),
     "triton.compiler.compiler": (_STAGES, """
         CompileTimer convert_type_repr filter_traceback get_sass max_shared_mem parse"""),

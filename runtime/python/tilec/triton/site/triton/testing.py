@@ -21,7 +21,7 @@ def _quantile(times, q):
     return times[low] + (at - low) * (times[high] - times[low])
 
 
-def _summary(times, quantiles, return_mode):
+def _summarize_statistics(times, quantiles, return_mode):
     if quantiles is None:
         return _MODES[return_mode](times)
     ordered = sorted(times)
@@ -70,11 +70,11 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     device.synchronize()
     first = timed(1)[0]
     if first >= warmup + rep:                     # once was long enough to tell
-        return _summary([first], quantiles, return_mode)
+        return _summarize_statistics([first], quantiles, return_mode)
     estimate = max(whole(5) / 5, 1e-4)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    return _summary(timed(max(1, int(rep / estimate))), quantiles, return_mode)
+    return _summarize_statistics(timed(max(1, int(rep / estimate))), quantiles, return_mode)
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
@@ -107,7 +107,7 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
                     x.grad = None
                 fn()
         torch.cuda.synchronize()
-        return _summary([timed(graph.replay) / count for _ in range(10)], quantiles, return_mode)
+        return _summarize_statistics([timed(graph.replay) / count for _ in range(10)], quantiles, return_mode)
 
 
 def _host_array(x):

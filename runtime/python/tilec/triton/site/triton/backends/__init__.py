@@ -1,8 +1,17 @@
-"""tilec has one backend, NVIDIA's; there are no plug-ins."""
-from .. import _absent
+"""tilec has one backend, NVIDIA's; there are no plug-ins.  Programs ask its driver whether Triton
+can be used here: it can without a GPU, too."""
+import dataclasses
+
+from ..runtime.driver import Driver
 from .compiler import BaseBackend, GPUTarget
 from .driver import DriverBase
 
-backends = {}
-_absent.declare(globals())
-__all__ = ["BaseBackend", "DriverBase", "GPUTarget", "backends"]
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    compiler: type
+    driver: type
+
+
+backends = {"nvidia": Backend(BaseBackend, Driver)}
+__all__ = ["Backend", "BaseBackend", "DriverBase", "GPUTarget", "backends"]

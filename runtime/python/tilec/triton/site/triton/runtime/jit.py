@@ -144,6 +144,9 @@ class JITCallable:
     hash = None                    # programs set it; cache_key is computed when it is asked for
 
     def __init__(self, fn):
+        if isinstance(fn, JITCallable):
+            raise TypeError("'%s' is a jit function already: the decorator stands above it once"
+                            % fn.__name__)
         self.fn = fn
         self.signature = inspect.signature(fn)
         try:
@@ -157,17 +160,33 @@ class JITCallable:
             raise ValueError("'%s' is no def: only functions can be kernels"
                              % getattr(fn, "__qualname__", fn))
         self._src = src[start.start():]
-        self.def_line = self.starting_line_number + src[:start.start()].count("\n")
-        self.file = fn.__code__.co_filename
+        self._above = src[:start.start()].count("\n")
         self.module = fn.__module__
         self._tree, self.globals_seen = None, {}
         functools.update_wrapper(self, fn, updated=())
         self.__globals__ = fn.__globals__
         self._fn_name = "%s.%s" % (fn.__module__, fn.__qualname__)
 
+    # Where the function stands; programs that make kernels of a new text say it afterwards.
+    @property
+    def def_line(self):
+        return self.starting_line_number + self._above
+
+    @property
+    def file(self):
+        return self.fn.__code__.co_filename
+
     @property
     def src(self):
         return self._src
+
+    @property
+    def type(self):
+        return core.constexpr_type(self)
+
+    def get_capture_scope(self):
+        """What the function's names mean."""
+        return self.__globals__ | inspect.getclosurevars(self.fn).nonlocals
 
     def _unsafe_update_src(self, new_src):
         """A new text of the function: what was compiled of the old one is forgotten."""
@@ -185,6 +204,11 @@ class JITCallable:
     def cache_key(self):
         from .kernel_text import KernelText
         return KernelText(self).digest()
+
+    @property
+    def def_name(self):
+        """In the text, whatever the program calls the function."""
+        return self.parse().body[0].name
 
     def __deepcopy__(self, memo):
         return self

@@ -404,7 +404,7 @@ class Part:
     # -- functions --
 
     def _function(self, name, jit):
-        identity, own = ("function", id(jit)), jit.__name__
+        identity, own = ("function", id(jit)), jit.def_name
         part = self.whole.part_of(jit)
         if part is not self:
             part._function(own, jit)
@@ -457,10 +457,10 @@ class KernelText:
         self.used = []
         self.functions = []
         self.is_open = knobs.runtime.interpret or knobs.compilation.allow_non_constexpr_globals
-        self.entry = jit.__name__
+        self.entry = jit.def_name
         self.main = self.part_of(jit)
         try:
-            self.main.value(jit.__name__, jit)
+            self.main.value(jit.def_name, jit)
         except _Conflict as e:
             raise Unsupported("'%s' for two things in one file" % e) from None
 
@@ -483,9 +483,9 @@ class KernelText:
         file's, and where the file's Part has another function of that name."""
         if id(jit) not in self.own:
             part = self.part(jit.module, jit.file)
-            taken = part.bound.get(jit.__name__, ("function", id(jit))) != ("function", id(jit))
+            taken = part.bound.get(jit.def_name, ("function", id(jit))) != ("function", id(jit))
             if jit.fn.__code__.co_freevars or taken:
-                part = Part(self, "f%d_%s" % (len(self.parts), jit.__name__), jit.file)
+                part = Part(self, "f%d_%s" % (len(self.parts), jit.def_name), jit.file)
                 self.parts["own", id(jit)] = part
             self.own[id(jit)] = part
         return self.own[id(jit)]

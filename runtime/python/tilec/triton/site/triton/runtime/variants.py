@@ -102,7 +102,7 @@ class Variants:
                  "device": 0, "constants": compiled.specialization.constants, **fields,
                  "extern_libs": tuple(externs.items()), "configs": [{}], "is_warmup": warmup,
                  "specialization_data": self._stored(bound, options)}
-        return hook(key=compiled.key, repr=text, fn=JitFunctionInfo(jit.module, name, jit),
+        return hook(key=compiled.key, repr=text, fn=JitFunctionInfo(jit.fn.__module__, name, jit),
                     compile=given, is_manual_warmup=warmup, already_compiled=False)
 
     # -- a variant as text: JITFunction.preload() --
