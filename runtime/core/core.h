@@ -236,9 +236,10 @@ TilecStatus tl_rt_map_values(TilecRuntime *rt, const TlVariant *v, uint32_t inde
 TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule, const char *text,
                        const int64_t *names, int64_t *out);
 
-/* dlpack.c: gives a tensor back to its producer; NULL is fine. */
 /* memory.c: the buffer lives from here on, known by its address on host executors. */
 void tl_buffer_begin(TilecBuffer *b);
+
+/* dlpack.c: gives a tensor back to its producer; NULL is fine. */
 void tl_dlpack_release(struct DLManagedTensorVersioned *managed);
 
 /* launch.c: the kernel that such a launch uses, where there are several; else *k stays. */

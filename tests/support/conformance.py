@@ -38,7 +38,7 @@ are left out, for their size. `runtime/test_specialize.py`, which tests a functi
 not counted. The tests of the GPU's column ran on one H100, whose chip is the H200's, on 2026-11-25 (seeds 31 and 47,
 side by side in 103 s); the rows above ran on an H200. A third sample, seed 53, gave the same on 2026-11-26: 2,018 of 2,030 (99.4 %).
 The column of the CPU executor is of 2026-11-27 (seeds 2027 and 77117), on a busy machine: `test_load_store_same_ptr`
-(65 million programs) had 200 seconds in place of 60.
+(65 million programs) ran by itself, in 95 seconds in place of the 60 of the others.
 """
 LEFT = """
 ### What does not pass, and why
