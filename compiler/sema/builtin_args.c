@@ -348,6 +348,11 @@ help_mask(TlSema *s, const TlCall *call, unsigned i, const TlValue *m, const TlT
               "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
               "comparison, offsets < n",
               call->row->name);
+   else if (elem->kind == TL_TYPE_SCALAR && !tl_type_is_tile(m->type))
+      tl_help(s->diags,
+              "a mask says for each element whether it is accessed: compare the offsets with the "
+              "number, mask=offsets < %.40s",
+              argument_text(s, call, i));
    else if (elem->kind == TL_TYPE_SCALAR)
       tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
    else
@@ -437,6 +442,14 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    const char *help = tl_slip_help(call->row, TL_SLIP_WRONG, param);
    if (help && v->kind == TL_SV_TUPLE && strcmp(what, "an integer") == 0)
       help = NULL; /* tl.max(x, (0, 1)): several axes */
+   bool is_behind_type =
+      i == 1 && call->args[0].kind == TL_SV_TYPE && tl_starts_with(what, "a type");
+   if (is_behind_type) /* tl.cast(tl.float16, x) */
+      help = tl_arena_printf(s->arena,
+                             "the value comes first, the type behind it: tl.%s(%.40s, "
+                             "%.40s)",
+                             call->row->name, tl_range_text(s, range),
+                             tl_range_text(s, tl_call_arg_range(call, 0)));
    if (v->kind == TL_SV_POISON)
       return false;
    if (tl_sv_is_runtime(v)) {
@@ -472,7 +485,9 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  tl_range_text(s, range));
       else if (help_word(s, call, v))
          return false;
-      else if (help && v->kind != TL_SV_STR && (!is_type || is_size))
+      else if (v->kind == TL_SV_NONE && v->s.len)
+         (void)tl_help_no_number(s, v);
+      else if (help && (v->kind != TL_SV_STR || !is_type) && (!is_type || is_size))
          tl_help(s->diags, "%s", help);
       else if (is_type && v->kind == TL_SV_STR && type_named(tl_text_cstr(s, v->s)))
          tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));

@@ -197,6 +197,8 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
              tl_sv_describe(s, b));
    if ((op == TL_AST_OP_MOD || op == TL_AST_OP_ADD) && a->kind == TL_SV_STR)
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
+   else if (none && none->s.len)
+      (void)tl_help_no_number(s, none);
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
    else if (a->kind == TL_SV_VALUE && tl_type_is_ptr_like(a->value->type) &&

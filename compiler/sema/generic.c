@@ -6,7 +6,9 @@
  * were guessed, what is wrong with sizes is none. */
 #include "sema/generic.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "sema/impl.h"
+#include "sema/launch_args.h"
 #include "sema/lint.h"
 
 #include <assert.h>
@@ -43,8 +45,9 @@ typedef struct Checker {
    Param *params;
    unsigned world;
    enum { SAME, RISING, FALLING } spread; /* how sizes that are guessed differ from each other */
-   bool is_over;    /* the trial: what loops are entered with is known, or never will be */
-   bool is_refined; /* by what the trial found wanting: another may do better */
+   bool is_over;        /* the trial: what loops are entered with is known, or never will be */
+   bool is_refined;     /* by what the trial found wanting: another may do better */
+   const char **forced; /* by parameter, what a launch gives it; NULL: guessed */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
    bool needs_other; /* one of them does, which nothing describes */
@@ -111,6 +114,8 @@ entry_of(const Checker *c, unsigned i, unsigned variant)
                         : p->want == TL_WANT_ONE     ? "1"
                         : p->want == TL_WANT_ADDRESS ? "i64"
                                                      : "i32";
+   if (c->forced[i])
+      return c->forced[i];
    if (!p->is_pointer)
       return scalar;
    return tl_arena_printf(c->s->arena, "*%s", p->has_want ? scalar : variants[variant].element);
@@ -293,12 +298,57 @@ try_out(Checker *c, unsigned variant)
    return t;
 }
 
+/* Does it come from the value by what keeps each element's number? */
+static bool
+is_copy_of(const TlValue *v, const TlValue *of)
+{
+   while (v != of && v->def && v->def->num_args == 1 &&
+          (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_SPLAT ||
+           v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS))
+      v = tl_arg(v->def, 0);
+   return v == of;
+}
+
+/* offsets < n, where n is what a load took for its mask: the first is right, so it is a number. */
+static bool
+is_ordered(const TlFunc *f, const TlValue *v)
+{
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      bool is_order = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE || op->opcode == TL_OP_GT ||
+                      op->opcode == TL_OP_GE;
+      for (unsigned i = 0; is_order && i < 2; i++)
+         if (is_copy_of(tl_arg(op, i), v) && tl_type_is_tile(tl_arg(op, 1 - i)->type))
+            return true;
+   }
+   return false;
+}
+
+/* Takes parameters that were taken for masks, and are compared with tiles, for numbers. */
+static bool
+unmask(Checker *c, const TlFunc *f)
+{
+   bool any = false;
+   for (unsigned i = 0; i < c->kernel->num_params; i++) {
+      Param *p = &c->params[i];
+      bool is_mask = c->guesses[i].is_used && c->guesses[i].value && p->has_want &&
+                     p->want == TL_WANT_BOOL && !p->is_pointer;
+      if (!is_mask || !is_ordered(f, c->guesses[i].value))
+         continue;
+      p->want = TL_WANT_INT;
+      any = true;
+   }
+   return any;
+}
+
 static Trial
 try_variant(Checker *c, unsigned variant)
 {
    memset(c->params, 0, c->kernel->num_params * sizeof *c->params);
    Trial t = try_out(c, variant);
    while (!t.func && c->is_refined)
+      t = try_out(c, variant);
+   if (t.func && unmask(c, t.func))
       t = try_out(c, variant);
    for (unsigned i = 0; i < c->kernel->num_params; i++)
       c->needs_other |= c->params[i].needs_other && !c->params[i].is_pointer;
@@ -778,9 +828,114 @@ has_broken_import(const TlSema *s)
    return false;
 }
 
+/* ---- what launches give ---- */
+/* Is what the launch gives another thing than what the kernel was typed with? */
+static bool
+may_misfit(const Param *p, TlArgKind given)
+{
+   bool is_number = given == TL_ARG_INT || given == TL_ARG_FLOAT;
+   if (p->is_pointer)
+      return given != TL_ARG_UNKNOWN && given != TL_ARG_ARRAY;
+   if (!is_number)
+      return given != TL_ARG_UNKNOWN;
+   return given == TL_ARG_FLOAT && !(p->has_want && p->want != TL_WANT_INT);
+}
+
+/* What the kernel says with parameter i as the launch gives it; NULL: there is a way through it. */
+static const TlDiag *
+try_given(Checker *c, unsigned i, TlArgKind given, unsigned variant, unsigned worlds)
+{
+   const TlDiag *first = NULL;
+   unsigned world = c->world;
+   bool is_right = false;
+   c->forced[i] = tl_arg_kind_entry(given);
+   for (unsigned w = 0; w < worlds && !is_right; w++) {
+      c->world = (world + w) % worlds;
+      Trial t = try_variant(c, variant);
+      const TlDiag *d = first_error(t.first);
+      is_right = t.func || !d || c->guesses[i].is_used == false;
+      first = first ? first : d;
+   }
+   c->world = world;
+   c->forced[i] = NULL;
+   return is_right ? NULL : first;
+}
+
+/* "exchange 'n' and 'out'", where the other is as much out of place. */
+static void
+help_given(Checker *c, const TlLaunchArg *args, const Param *params, unsigned i)
+{
+   TlSema *s = c->s;
+   const TlKernelInfo *k = c->kernel;
+   const char *text = tl_range_text(s, args[i].node->range);
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned p = 0; p < k->num_params; p++)
+      tl_sb_printf(&names, "%s%s", p ? ", " : "", k->params[p].name);
+   for (unsigned p = i + 1; p < k->num_params; p++)
+      if (args[p].node && !k->params[p].is_constexpr && may_misfit(&params[p], args[p].kind) &&
+          !may_misfit(&params[i], args[p].kind) && !may_misfit(&params[p], args[i].kind)) {
+         tl_help(s->diags, "the order is %s: exchange '%.40s' and '%.40s'", tl_sb_cstr(&names),
+                 text, tl_range_text(s, args[p].node->range));
+         return;
+      }
+   if (args[i].kind == TL_ARG_NONE)
+      tl_help(s->diags, "give it a value, or let the kernel ask '%s is not None' before it is used",
+              k->params[i].name);
+   else if (args[i].kind == TL_ARG_SIZES)
+      tl_help(s->diags, "give its items one by one: %.40s[0], %.40s[1]", text, text);
+   else if (args[i].kind == TL_ARG_TEXT)
+      tl_help(s->diags, "only parameters annotated tl.constexpr take texts");
+   else if (strstr(text, "data_ptr("))
+      tl_help(s->diags, "give the array itself: %.*s", (int)(strstr(text, ".data_ptr(") - text),
+              text);
+   else
+      tl_help(s->diags, "the order is %s", tl_sb_cstr(&names));
+}
+
+/* Reports the first argument that no way through the kernel takes. */
+static bool
+check_launch_args(Checker *c, const TlAstCall *call, const Param *params, unsigned variant,
+                  unsigned worlds)
+{
+   TlSema *s = c->s;
+   const TlKernelInfo *k = c->kernel;
+   TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
+   tl_launch_args(s, k, call, args);
+   for (unsigned i = 0; i < k->num_params; i++) {
+      if (!args[i].node || k->params[i].is_constexpr || k->params[i].type ||
+          !may_misfit(&params[i], args[i].kind))
+         continue;
+      const TlDiag *d = try_given(c, i, args[i].kind, variant, worlds);
+      if (!d)
+         continue;
+      tl_report(s->diags, E0236, args[i].node->range, k->params[i].name, k->name,
+                params[i].is_pointer ? "a pointer to an array" : "a number",
+                tl_arg_kind_text(args[i].kind));
+      help_given(c, args, params, i);
+      tl_note(s->diags, N0200, d->range, "it is used here");
+      return true;
+   }
+   return false;
+}
+
+static void
+check_given(Checker *c, unsigned variant, unsigned worlds)
+{
+   const TlCalls *calls = tl_launches_of(c->s, c->kernel->name);
+   size_t bytes = c->kernel->num_params * sizeof(Param);
+   if (!calls || c->kernel->is_inner)
+      return;
+   Param *params = tl_new_array(c->s->arena, Param, c->kernel->num_params + 1);
+   memcpy(params, c->params, bytes);
+   for (size_t i = 0; i < calls->len; i++)
+      if (check_launch_args(c, calls->data[i], params, variant, worlds))
+         return;
+}
+
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
 static void
-check_world(Checker *c, TlChecked *out)
+check_world(Checker *c, TlChecked *out, unsigned worlds)
 {
    Trial trials[NUM_VARIANTS];
    const char *typing = NULL, *sizes = NULL;
@@ -796,9 +951,12 @@ check_world(Checker *c, TlChecked *out)
             tl_sema_lint_func(c->s, trials[v].func);
          if (trials[v].func && !c->kernel->is_helper && !tl_sema_has_effect(trials[v].func))
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
-         if (is_exact)
+         if (is_exact) {
             out->func = trials[v].func;
-         else if (!check_only_size(c, trials, sizes, v))
+            return;
+         }
+         check_given(c, v, worlds);
+         if (!check_only_size(c, trials, sizes, v))
             check_spread(c, v);
          return;
       }
@@ -865,6 +1023,7 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.spec.kernel = k->name;
    c.spec.may_return = !k->is_launched;
    c.params = tl_new_array(s->arena, Param, k->num_params + 1);
+   c.forced = tl_new_array(s->arena, const char *, k->num_params + 1);
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
    tl_const_hints(s, k, hints);
    unsigned worlds = num_worlds(&c);
@@ -872,7 +1031,7 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
       return out; /* what comes of it is no news */
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;
-      check_world(&c, &out);
+      check_world(&c, &out, worlds);
       if (out.func || out.is_unproved || s->diags->num_errors != errors)
          break;
    }

@@ -3,6 +3,7 @@
 #include "sema/generic.h"
 #include "sema/builtin.h"
 #include "sema/impl.h"
+#include "sema/launch_args.h"
 
 #include <string.h>
 
@@ -137,7 +138,10 @@ check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
    TlSv v = given && given->kind == TL_AST_NAME
                ? tl_quiet_value(s, tl_module_frame(s, s->impl->main), given, NULL)
                : tl_sv_none();
-   const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : given;
+   const TlNode *local = given && given->kind == TL_AST_NAME && v.kind != TL_SV_FUNC
+                            ? tl_local_value(s, &call->node, tl_ast_Name(given)->id)
+                            : NULL;
+   const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : local ? local : given;
    if (fn && fn->kind == TL_AST_TUPLE && tl_ast_Tuple(fn)->items.len > MOST)
       return refuse_grid(s, fn->range, many, fold);
    const TlNode *size = fn && fn->kind == TL_AST_LAMBDA ? tl_ast_Lambda(fn)->body : fn;

@@ -1,4 +1,5 @@
-/* Warnings that the typed code of a kernel shows: masks that are never true, and, where they are
+/* Warnings that the typed code of a kernel shows: masks that are never true, one number stored to
+ * all rows, loops that load the same in each round, and, where they are
  * asked for (warnings.def), for many kernels know more of their arguments than they say, what sums
  * and products take of masked loads, and offsets of pointers that 32 bits may not hold. */
 #include "ir/analysis.h"
@@ -140,6 +141,88 @@ check_mask(TlSema *s, const TlFunc *f, TlAnalysis **a, const TlOp *op)
       tl_report(s->diags, W0223, mask->def->range, tl_op_info[op->opcode].text);
 }
 
+/* ---- one number for all ---- */
+/* The reduction of a whole tile of two dimensions or more that a value is, converted or repeated;
+ * NULL: it is none. */
+static const TlOp *
+whole_reduction(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_SPLAT || v->def->opcode == TL_OP_CAST))
+      v = tl_arg(v->def, 0);
+   const TlOp *op = v->def;
+   if (!op || op->opcode != TL_OP_REDUCE || tl_type_is_tile(v->type))
+      return NULL;
+   const TlOp *flat = tl_arg(op, 0)->def;
+   return flat && flat->opcode == TL_OP_RESHAPE && tl_arg(flat, 0)->type->rank > 1 ? op : NULL;
+}
+
+/* store(out + rows, max(x)): of a table the number of all rows. */
+static void
+check_stored_number(TlSema *s, const TlOp *op)
+{
+   if (op->opcode != TL_OP_STORE || !tl_type_is_tile(tl_arg(op, 0)->type) ||
+       tl_type_num_elems(tl_arg(op, 0)->type) == 1)
+      return;
+   const TlOp *sum = whole_reduction(tl_arg(op, 1));
+   if (!sum)
+      return;
+   tl_report(s->diags, W0229, sum->range, tl_range_text(s, sum->range),
+             tl_type_cstr(s->arena, tl_arg(tl_arg(sum, 0)->def, 0)->type));
+   tl_note(s->diags, N0200, op->range, "it is stored to many elements here");
+}
+
+/* ---- loops that go nowhere ---- */
+typedef struct Moved { /* by a loop */
+   TlMap values;
+} Moved;
+
+static bool
+is_moved(const Moved *m, const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (tl_map_has(&m->values, tl_arg(op, i)))
+         return true;
+   return false;
+}
+
+static void
+add_moved(Moved *m, const TlValue *v)
+{
+   tl_map_put(&m->values, v, (void *)(uintptr_t)v);
+}
+
+/* for k in range(..): acc += load(a) * load(b), where nothing uses k. */
+static void
+check_rounds(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   Moved m;
+   unsigned loads = 0;
+   if (!body || body->num_args < 2)
+      return;
+   tl_map_init(&m.values, s->arena);
+   for (unsigned i = 0; i < body->num_args; i++)
+      add_moved(&m, body->args[i]);
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      for (unsigned i = 0; i < op->num_args; i++)
+         if (tl_arg(op, i) == body->args[0])
+            return;
+      bool is_load = op->opcode == TL_OP_LOAD;
+      loads += is_load;
+      if (tl_has_trait(op, TL_TRAIT_WRITE) || (is_load && is_moved(&m, op)) ||
+          (!is_load && tl_has_trait(op, TL_TRAIT_READ)))
+         return;
+      for (unsigned r = 0; r < op->num_regions; r++)
+         for (unsigned i = 0; i < op->regions[r]->block->num_args; i++)
+            add_moved(&m, op->regions[r]->block->args[i]);
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->num_regions || is_moved(&m, op))
+            add_moved(&m, tl_result(op, i));
+   }
+   if (loads)
+      tl_report(s->diags, W0230, loop->range);
+}
+
 /* ---- kernels without an effect ---- */
 bool
 tl_sema_has_effect(const TlFunc *f)
@@ -164,6 +247,8 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f)
    const TlBlock *top = f->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
+      check_stored_number(s, op);
+      check_rounds(s, op);
       if (has_lanes)
          check_lanes(s, op);
       if (has_offsets)
