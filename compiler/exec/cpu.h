@@ -80,7 +80,9 @@ typedef enum TlFaultKind {
 typedef enum TlExecMask {
    TL_EXEC_MASK_UNKNOWN = 0,
    TL_EXEC_MASK_NONE,
-   TL_EXEC_MASK_TRUE, /* there is one, and it is true at the element */
+   TL_EXEC_MASK_TRUE,     /* there is one, and it is true at the element */
+   TL_EXEC_MASK_BLOCK,    /* of a block with a shape, which is larger than what is there */
+   TL_EXEC_MASK_NO_CHECK, /* of a block whose bounds are not checked */
 } TlExecMask;
 
 typedef struct TlExecFault {

@@ -26,6 +26,10 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
       [TL_EXEC_MASK_NONE] = "without a mask every element is accessed: give it one, such as i < n",
       [TL_EXEC_MASK_TRUE] = ("the mask is true there: look at its bounds, the strides of the "
                              "index, and the grid"),
+      [TL_EXEC_MASK_BLOCK] = ("the block is inside the shape that its pointer or descriptor was "
+                              "given: make that the array's own, with its strides"),
+      [TL_EXEC_MASK_NO_CHECK] = ("the whole block is accessed: name the dimensions that may end "
+                                 "within it, as in boundary_check=(0, 1)"),
    };
    int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
    int64_t count = (int64_t)f->buffer_bytes / bytes;

@@ -60,6 +60,28 @@ fault_of(Access access, uint64_t p, uint64_t byte, uint64_t bytes, bool is_writa
    return access.writes && !is_writable ? TL_FAULT_READ_ONLY : TL_FAULT_NONE;
 }
 
+/* Was it made for the access by the same words of the program?  So are the addresses and bounds of
+ * blocks; of plain pointers both are written out. */
+static bool
+is_made_for(const TlOp *access, const TlValue *v)
+{
+   while (v->def && v->def->num_args == 1 && v->def->opcode != TL_OP_LOAD)
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->range.file == access->range.file &&
+          v->def->range.begin == access->range.begin && v->def->range.end == access->range.end;
+}
+
+static TlExecMask
+mask_kind(const TlOp *access)
+{
+   const TlValue *mask = tl_pred(access);
+   /* one of them may be shared with an access before */
+   bool is_block = is_made_for(access, tl_arg(access, 0)) || (mask && is_made_for(access, mask));
+   if (mask)
+      return is_block ? TL_EXEC_MASK_BLOCK : TL_EXEC_MASK_TRUE;
+   return is_block ? TL_EXEC_MASK_NO_CHECK : TL_EXEC_MASK_NONE;
+}
+
 /* Host address of the element at virtual address p, with the bytes that lie there to the end of
  * its buffer or allocation, or NULL with the fault set. */
 static uint8_t *
@@ -93,7 +115,7 @@ find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access
       f->buffer = b->name;
       f->byte = (int64_t)byte;
       f->buffer_bytes = b->bytes;
-      f->mask = tl_pred(inst->op) ? TL_EXEC_MASK_TRUE : TL_EXEC_MASK_NONE;
+      f->mask = mask_kind(inst->op);
    }
    tl_cpu_fail_at(t, inst, slot, i, kind);
    return NULL;

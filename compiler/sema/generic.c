@@ -841,24 +841,43 @@ may_misfit(const Param *p, TlArgKind given)
    return given == TL_ARG_FLOAT && !(p->has_want && p->want != TL_WANT_INT);
 }
 
-/* What the kernel says with parameter i as the launch gives it; NULL: there is a way through it. */
+/* What the kernel says where what is in c->forced is given; NULL: there is a way through it. */
 static const TlDiag *
-try_given(Checker *c, unsigned i, TlArgKind given, unsigned variant, unsigned worlds)
+try_given(Checker *c, unsigned variant, unsigned worlds)
 {
    const TlDiag *first = NULL;
    unsigned world = c->world;
    bool is_right = false;
-   c->forced[i] = tl_arg_kind_entry(given);
    for (unsigned w = 0; w < worlds && !is_right; w++) {
       c->world = (world + w) % worlds;
       Trial t = try_variant(c, variant);
       const TlDiag *d = first_error(t.first);
-      is_right = t.func || !d || c->guesses[i].is_used == false;
+      is_right = t.func || !d;
       first = first ? first : d;
    }
    c->world = world;
-   c->forced[i] = NULL;
    return is_right ? NULL : first;
+}
+
+/* The error that goes when parameter i is not given what it is; other arguments may be None for the
+ * same reason as this one, or by it take a way that has no use for this. */
+static const TlDiag *
+blame_given(Checker *c, const TlLaunchArg *args, unsigned i, unsigned variant, unsigned worlds)
+{
+   bool is_none = args[i].kind == TL_ARG_NONE;
+   memset(c->forced, 0, c->kernel->num_params * sizeof *c->forced);
+   for (unsigned p = 0; p < c->kernel->num_params; p++) {
+      bool is_open = args[p].kind == TL_ARG_UNKNOWN && !c->kernel->params[p].is_constexpr;
+      if (is_none && is_open)
+         return NULL;
+      if (args[p].kind == TL_ARG_NONE && p != i)
+         c->forced[p] = tl_arg_kind_entry(TL_ARG_NONE);
+   }
+   const TlDiag *without = try_given(c, variant, worlds);
+   c->forced[i] = tl_arg_kind_entry(args[i].kind);
+   const TlDiag *with = without ? NULL : try_given(c, variant, worlds);
+   memset(c->forced, 0, c->kernel->num_params * sizeof *c->forced);
+   return with;
 }
 
 /* "exchange 'n' and 'out'", where the other is as much out of place. */
@@ -906,7 +925,7 @@ check_launch_args(Checker *c, const TlAstCall *call, const Param *params, unsign
       if (!args[i].node || k->params[i].is_constexpr || k->params[i].type ||
           !may_misfit(&params[i], args[i].kind))
          continue;
-      const TlDiag *d = try_given(c, i, args[i].kind, variant, worlds);
+      const TlDiag *d = blame_given(c, args, i, variant, worlds);
       if (!d)
          continue;
       tl_report(s->diags, E0236, args[i].node->range, k->params[i].name, k->name,

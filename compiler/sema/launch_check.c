@@ -214,6 +214,52 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
       }
 }
 
+/* BLOCK=64 in the launch of a kernel whose configurations have BLOCK: Triton refuses to measure. */
+typedef struct Configured {
+   TlSema *s;
+   const TlKernelInfo *kernel;
+   const TlNode *keyword; /* of the launch */
+   const char *name;
+   bool is_told;
+} Configured;
+
+static void
+find_configured(void *user, TlNode *n)
+{
+   Configured *c = user;
+   bool is_config = n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0;
+   const TlNode *dict = is_config ? tl_decorator_argument(n, "kwargs", 0) : NULL;
+   const TlNodeList *keys = dict && dict->kind == TL_AST_DICT ? &tl_ast_Dict(dict)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !c->is_told; i++) {
+      const TlNode *key = keys->data[i];
+      if (!key || key->kind != TL_AST_STR || strcmp(tl_ast_Str(key)->value.data, c->name) != 0)
+         continue;
+      tl_report(c->s->diags, E0254, c->keyword->range, c->kernel->name, c->name);
+      tl_help(c->s->diags,
+              "the tuner chooses '%s' from the configurations: leave it out here, or "
+              "there",
+              c->name);
+      tl_note(c->s->diags, N0200, key->range, "a configuration gives it here");
+      c->is_told = true;
+   }
+   tl_ast_children(n, find_configured, c);
+}
+
+static bool
+check_configured(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, const TlNode *autotune)
+{
+   for (size_t i = 0; autotune && i < call->args.len; i++) {
+      const TlNode *a = call->args.data[i];
+      if (a->kind != TL_AST_KEYWORD || !tl_ast_Keyword(a)->name)
+         continue;
+      Configured c = {s, k, a, tl_ast_Keyword(a)->name, false};
+      find_configured(&c, (TlNode *)(uintptr_t)autotune);
+      if (c.is_told)
+         return false;
+   }
+   return true;
+}
+
 /* A kernel called from host code as if it were a function. */
 static void
 report_plain_calls(TlSema *s, const TlKernelInfo *k)
@@ -1043,6 +1089,7 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    if (is_own && !fn->source->is_tile)
       report_plain_calls(s, k);
    for (size_t i = 0; calls && i < calls->len; i++)
-      check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
+      if (check_configured(s, k, calls->data[i], meta.autotune))
+         check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
    return !around.is_spoilt;
 }
