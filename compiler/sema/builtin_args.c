@@ -195,6 +195,9 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
          tl_help(s->diags,
                  "'%s' takes values, and this is a pointer: tl.load(%.40s + offsets) reads them",
                  call->row->name, tl_range_text(s, tl_call_arg_range(call, i)));
+      else if (v->def && v->def->opcode == TL_OP_REDUCE)
+         tl_help(s->diags, "it is one number already, of all elements: leave '%s' out",
+                 call->row->name);
       return NULL;
    }
    return v;
@@ -487,7 +490,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          return false;
       else if (v->kind == TL_SV_NONE && v->s.len)
          (void)tl_help_no_number(s, v);
-      else if (help && (v->kind != TL_SV_STR || !is_type) && (!is_type || is_size))
+      else if (help && (v->kind != TL_SV_STR || call->row->fn == tl_builtin_stdlib) &&
+               (!is_type || is_size))
          tl_help(s->diags, "%s", help);
       else if (is_type && v->kind == TL_SV_STR && type_named(tl_text_cstr(s, v->s)))
          tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));

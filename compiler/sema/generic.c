@@ -12,6 +12,7 @@
 #include "sema/lint.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Param {
@@ -45,9 +46,10 @@ typedef struct Checker {
    Param *params;
    unsigned world;
    enum { SAME, RISING, FALLING } spread; /* how sizes that are guessed differ from each other */
-   bool is_over;        /* the trial: what loops are entered with is known, or never will be */
-   bool is_refined;     /* by what the trial found wanting: another may do better */
-   const char **forced; /* by parameter, what a launch gives it; NULL: guessed */
+   bool is_over;          /* the trial: what loops are entered with is known, or never will be */
+   bool is_refined;       /* by what the trial found wanting: another may do better */
+   bool has_wrong_launch; /* an error was reported of one */
+   const char **forced;   /* by parameter, what a launch gives it; NULL: guessed */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
    bool needs_other; /* one of them does, which nothing describes */
@@ -762,6 +764,23 @@ sizes_text(const Checker *c)
    return tl_sb_cstr(&sb);
 }
 
+/* "tile<fp32, 64x16> and 64 in tile<fp32, 64>": one number for each row, beside the columns. */
+static bool
+is_row_beside_columns(const char *text)
+{
+   static const char in[] = " in tile<";
+   unsigned dims[2][2] = {{0}};
+   for (int i = 0; i < 2; i++) {
+      text = strstr(text, in);
+      const char *comma = text ? strchr(text, ',') : NULL;
+      if (!comma || sscanf(comma, ", %ux%u", &dims[i][0], &dims[i][1]) < 1)
+         return false;
+      text = comma;
+   }
+   int table = dims[0][1] ? 0 : 1;
+   return dims[table][1] && !dims[1 - table][1] && dims[1 - table][0] == dims[table][0];
+}
+
 /* Does it say that rows meet columns?  Large kernels have sizes that are to be equal. */
 static bool
 is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
@@ -771,6 +790,7 @@ is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
    bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
    bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
    return d->code == TL_DIAG_E0312 || d->code == TL_DIAG_E0333 ||
+          (d->code == TL_DIAG_E0290 && is_row_beside_columns(d->text)) ||
           (is_shapes && (num_sizes <= 2 || (is_access && num_sizes <= 4)));
 }
 
@@ -938,12 +958,24 @@ check_launch_args(Checker *c, const TlAstCall *call, const Param *params, unsign
    return false;
 }
 
+/* More trials of it cost little. */
+static bool
+is_small(const TlFunc *f)
+{
+   enum { MOST_OPS = 4000 };
+   unsigned n = 0;
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op && n <= MOST_OPS; op = tl_walk_next(op, top))
+      n++;
+   return n <= MOST_OPS;
+}
+
 static void
 check_given(Checker *c, unsigned variant, unsigned worlds)
 {
    const TlCalls *calls = tl_launches_of(c->s, c->kernel->name);
    size_t bytes = c->kernel->num_params * sizeof(Param);
-   if (!calls || c->kernel->is_inner)
+   if (!calls || c->kernel->is_inner || c->has_wrong_launch)
       return;
    Param *params = tl_new_array(c->s->arena, Param, c->kernel->num_params + 1);
    memcpy(params, c->params, bytes);
@@ -974,7 +1006,8 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
             out->func = trials[v].func;
             return;
          }
-         check_given(c, v, worlds);
+         if (is_small(trials[v].func))
+            check_given(c, v, worlds);
          if (!check_only_size(c, trials, sizes, v))
             check_spread(c, v);
          return;
@@ -1045,9 +1078,10 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.forced = tl_new_array(s->arena, const char *, k->num_params + 1);
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
    tl_const_hints(s, k, hints);
-   unsigned worlds = num_worlds(&c);
+   unsigned worlds = num_worlds(&c), errors_before = s->diags->num_errors;
    if (!tl_check_launches(s, k) || has_bad_annotation(s, k))
       return out; /* what comes of it is no news */
+   c.has_wrong_launch = s->diags->num_errors != errors_before;
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;
       check_world(&c, &out, worlds);

@@ -35,6 +35,7 @@ typedef struct Bindings {
    const TlNode *value; /* of the only one */
    unsigned num;
    bool is_open; /* one of them says nothing */
+   bool is_def;  /* it is a function's or class's as well */
 } Bindings;
 
 static void
@@ -85,8 +86,12 @@ find_bindings(void *user, TlNode *n)
    Bindings *b = user;
    switch (n->kind) {
    case TL_AST_FUNCTION:
-   case TL_AST_LAMBDA:
+      b->is_def |= tl_ast_Function(n)->name == b->name;
+      return;
    case TL_AST_CLASS:
+      b->is_def |= tl_ast_Class(n)->name == b->name;
+      return;
+   case TL_AST_LAMBDA:
    case TL_AST_COMPREHENSION: /* names of their own */
       return;
    case TL_AST_ASSIGN:
@@ -195,6 +200,7 @@ name_kind(const Reader *r, const TlNode *n)
    if (inner.depth++ > MAX_DEEP)
       return TL_ARG_UNKNOWN;
    Bindings b = bindings_of(&inner, tl_ast_Name(n)->id);
+   b.is_open |= b.is_def;
    if (!b.num)
       return b.is_open || r->is_nested ? TL_ARG_UNKNOWN : module_kind(r, n);
    return b.is_open ? TL_ARG_UNKNOWN : b.kind;
@@ -316,12 +322,19 @@ reader_at(TlSema *s, const TlNode *at)
    return (Reader){.s = s, .around = a.function, .is_nested = a.is_nested};
 }
 
+TlArgKind
+tl_expression_kind(TlSema *s, const TlNode *at, const TlNode *n)
+{
+   Reader r = reader_at(s, at);
+   return kind_of(&r, n);
+}
+
 const TlNode *
 tl_local_value(TlSema *s, const TlNode *at, const char *name)
 {
    Reader r = reader_at(s, at);
    Bindings b = bindings_of(&r, name);
-   return b.num == 1 ? b.value : NULL;
+   return b.num == 1 && !b.is_def ? b.value : NULL;
 }
 
 void

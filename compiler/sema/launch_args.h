@@ -29,6 +29,9 @@ const char *tl_arg_kind_text(TlArgKind kind);
 /* As an entry of a signature; NULL: nothing is known. */
 const char *tl_arg_kind_entry(TlArgKind kind);
 
+/* Of an expression in the function around `at`, or in a lambda there. */
+TlArgKind tl_expression_kind(TlSema *s, const TlNode *at, const TlNode *n);
+
 /* The expression that the function around `at` gives the name, once and in one place; or NULL. */
 const TlNode *tl_local_value(TlSema *s, const TlNode *at, const char *name);
 

@@ -1,5 +1,5 @@
 /* Warnings that the typed code of a kernel shows: masks that are never true, one number stored to
- * all rows, loops that load the same in each round, and, where they are
+ * all rows, loops that load the same in each round, keep the last alone or mask the first, and, where they are
  * asked for (warnings.def), for many kernels know more of their arguments than they say, what sums
  * and products take of masked loads, and offsets of pointers that 32 bits may not hold. */
 #include "ir/analysis.h"
@@ -191,6 +191,102 @@ add_moved(Moved *m, const TlValue *v)
    tl_map_put(&m->values, v, (void *)(uintptr_t)v);
 }
 
+static bool
+is_used(const TlValue *v, const TlBlock *in, const TlOp *but)
+{
+   for (const TlOp *op = in->first; op; op = tl_walk_next(op, in))
+      for (unsigned i = 0; op != but && i < op->num_args; i++)
+         if (tl_arg(op, i) == v)
+            return true;
+   return false;
+}
+
+typedef struct Setting { /* of a name in a statement */
+   const char *name;
+   TlRange within, found;
+} Setting;
+
+static void
+find_setting(void *user, TlNode *n)
+{
+   Setting *f = user;
+   if (n->range.file != f->within.file || n->range.end <= f->within.begin)
+      return;
+   const TlAstAssign *a = n->kind == TL_AST_ASSIGN ? tl_ast_Assign(n) : NULL;
+   for (size_t i = 0; a && i < a->targets.len; i++) {
+      const TlNode *t = a->targets.data[i];
+      if (t->kind == TL_AST_NAME && strcmp(tl_ast_Name(t)->id, f->name) == 0 &&
+          t->range.begin >= f->within.begin && !f->found.file)
+         f->found = t->range;
+   }
+   tl_ast_children(n, find_setting, f);
+}
+
+/* acc = zeros(..); for ..: acc = dot(a, b): what the rounds before the last gave is lost. */
+static void
+check_overwritten(TlSema *s, const TlOp *loop, const TlBlock *top)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   const TlOp *yield = body ? body->last : NULL;
+   for (unsigned i = 1; yield && i < body->num_args; i++) {
+      const TlValue *carried = body->args[i], *next = tl_arg(yield, i - 1);
+      const TlValue *init = tl_init(loop, i - 1);
+      uint64_t bits;
+      bool is_fresh = next->def && next->def->block == body &&
+                      (next->def->opcode == TL_OP_LOAD || next->def->opcode == TL_OP_DOT ||
+                       next->def->opcode == TL_OP_REDUCE);
+      if (!is_fresh || !carried->name || !tl_is_const(init, &bits) ||
+          is_used(carried, body, NULL) || is_used(next, body, yield) ||
+          !is_used(tl_result(loop, i - 1), top, loop))
+         continue;
+      Setting f = {.name = carried->name, .within = loop->range};
+      const TlNodeList *file = &s->impl->main->ast->body;
+      for (size_t k = 0; k < file->len; k++)
+         if (file->data[k])
+            find_setting(&f, file->data[k]);
+      tl_report(s->diags, W0234, f.found.file ? f.found : next->def->range, carried->name);
+      tl_help(s->diags, "to add to what the rounds before gave write %s += ..", carried->name);
+   }
+}
+
+/* The tile of x < bound, without repetitions; NULL: the mask is another. */
+static const TlValue *
+compared_with(const TlValue *mask, const TlValue *bound)
+{
+   const TlOp *op = mask->def;
+   if (!op || op->opcode != TL_OP_LT)
+      return NULL;
+   const TlValue *limit = tl_arg(op, 1);
+   while (limit->def && (limit->def->opcode == TL_OP_SPLAT || limit->def->opcode == TL_OP_CAST))
+      limit = tl_arg(limit->def, 0);
+   return limit == bound ? tl_arg(op, 0) : NULL;
+}
+
+/* for i in range(0, n, BLOCK): load(x + i + cols, mask=cols < n) */
+static void
+check_still_mask(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   uint64_t step;
+   Moved m;
+   if (!body || !body->num_args || !tl_is_const(tl_arg(loop, 2), &step))
+      return;
+   tl_map_init(&m.values, s->arena);
+   add_moved(&m, body->args[0]);
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      const TlValue *mask =
+         op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE ? tl_pred(op) : NULL;
+      const TlValue *x =
+         mask && !tl_map_has(&m.values, mask) ? compared_with(mask, tl_arg(loop, 1)) : NULL;
+      if (x && x->type->rank == 1 && x->type->shape[0] == step &&
+          tl_map_has(&m.values, tl_arg(op, 0)))
+         tl_report(s->diags, W0235, mask->def->range, tl_op_info[op->opcode].text);
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (is_moved(&m, op))
+            add_moved(&m, tl_result(op, i));
+   }
+}
+
 /* for k in range(..): acc += load(a) * load(b), where nothing uses k. */
 static void
 check_rounds(TlSema *s, const TlOp *loop)
@@ -249,6 +345,8 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f)
       check_mask(s, f, &a, op);
       check_stored_number(s, op);
       check_rounds(s, op);
+      check_overwritten(s, op, top);
+      check_still_mask(s, op);
       if (has_lanes)
          check_lanes(s, op);
       if (has_offsets)
