@@ -217,7 +217,10 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    const char *why = p->kind == TL_SV_VALUE   ? tl_help_parameter(s, p->value)
                      : p->kind == TL_SV_TUPLE ? tl_help_list(s, p->tuple)
                                               : NULL;
-   if (p->kind == TL_SV_NONE)
+   if (p->kind == TL_SV_NONE && !p->s.len)
+      tl_help(s->diags, "None is what store(..) gives, and a function without 'return': keep the "
+                        "pointer, and give that no name");
+   else if (p->kind == TL_SV_NONE)
       tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
                         "'if pointer is not None'");
    else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&

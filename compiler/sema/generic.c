@@ -576,6 +576,15 @@ is_certain(const TlDiag *d)
    return false;
 }
 
+static unsigned
+num_guessed_sizes(const Checker *c)
+{
+   unsigned num = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      num += is_guessed_size(c, i);
+   return num;
+}
+
 /* Shapes that fit with no size, neither one for all nor one for each: x[:, None] stored where x
  * goes. */
 static bool
@@ -585,7 +594,7 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
    size_t len = strlen(d->text), tail = strlen(backwards);
    bool is_backwards = d->code == TL_DIAG_E0315 && strcmp(d->text + len - tail, backwards) == 0;
    if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312 &&
-       !is_backwards)
+       !(d->code == TL_DIAG_E0344 && num_guessed_sizes(c) == 1) && !is_backwards)
       return false;
    for (unsigned v = 0; v < TINY; v++)
       if (!same_diag(trials[v].first, d))
@@ -807,9 +816,7 @@ static void
 check_spread(Checker *c, unsigned variant)
 {
    enum { MANY = 6 }; /* such kernels relate them, and unroll loops over them */
-   unsigned num_sizes = 0;
-   for (unsigned i = 0; i < c->kernel->num_params; i++)
-      num_sizes += is_guessed_size(c, i);
+   unsigned num_sizes = num_guessed_sizes(c);
    if (num_sizes < 2 || num_sizes > MANY)
       return;
    c->spread = RISING;
@@ -825,9 +832,7 @@ check_spread(Checker *c, unsigned variant)
 static bool
 check_only_size(Checker *c, const Trial *trials, const char *sizes, unsigned variant)
 {
-   unsigned num_sizes = 0;
-   for (unsigned i = 0; i < c->kernel->num_params; i++)
-      num_sizes += is_guessed_size(c, i);
+   unsigned num_sizes = num_guessed_sizes(c);
    const TlDiag *d = variant ? first_error(trials[0].first) : NULL;
    if (!d || !num_sizes || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
       return false;
@@ -1048,6 +1053,38 @@ num_worlds(const Checker *c)
    return n < MAX_WORLDS ? n : MAX_WORLDS;
 }
 
+/* torch.float16 where the kernel has a type of tl, a fraction where it has a size. */
+static void
+check_launched_constants(Checker *c)
+{
+   TlSema *s = c->s;
+   const TlKernelInfo *k = c->kernel;
+   const TlCalls *calls = tl_launches_of(s, k->name);
+   TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
+   for (size_t n = 0; calls && !c->has_wrong_launch && n < calls->len; n++) {
+      tl_launch_args(s, k, calls->data[n], args);
+      for (unsigned i = 0; i < k->num_params; i++) {
+         const TlNode *node = k->params[i].is_constexpr ? args[i].node : NULL;
+         const char *text = node ? tl_range_text(s, node->range) : "";
+         TlSv type;
+         bool is_fraction = args[i].kind == TL_ARG_FLOAT && c->hints[i].is_size;
+         bool is_foreign = c->hints[i].use == TL_CONST_DTYPE && tl_starts_with(text, "torch.") &&
+                           tl_dtype_constant(s, text + strlen("torch."), &type);
+         if (!node || (!is_fraction && !is_foreign))
+            continue;
+         tl_report(s->diags, E0236, node->range, k->params[i].name, k->name,
+                   is_fraction ? "the size of a tile" : "a type of tl",
+                   is_fraction ? "a fraction" : "one of torch");
+         if (is_fraction)
+            tl_help(s->diags, "sizes are whole numbers: '//' divides to one, and "
+                              "triton.next_power_of_2(n) is what a tile may have");
+         else
+            tl_help(s->diags, "write tl.%s", text + strlen("torch."));
+         return;
+      }
+   }
+}
+
 /* An error was reported of the type of one of its parameters (launch_check.c). */
 static bool
 has_bad_annotation(TlSema *s, const TlKernelInfo *k)
@@ -1077,11 +1114,13 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.params = tl_new_array(s->arena, Param, k->num_params + 1);
    c.forced = tl_new_array(s->arena, const char *, k->num_params + 1);
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
-   tl_const_hints(s, k, hints);
-   unsigned worlds = num_worlds(&c), errors_before = s->diags->num_errors;
+   unsigned errors_before = s->diags->num_errors;
    if (!tl_check_launches(s, k) || has_bad_annotation(s, k))
       return out; /* what comes of it is no news */
    c.has_wrong_launch = s->diags->num_errors != errors_before;
+   tl_const_hints(s, k, hints, !c.has_wrong_launch);
+   check_launched_constants(&c);
+   unsigned worlds = num_worlds(&c);
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;
       check_world(&c, &out, worlds);

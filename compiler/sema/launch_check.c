@@ -766,7 +766,12 @@ check_heuristics(Around *a, const TlSvFunc *fn)
             tl_report(a->s->diags, E0252, v->range, "lambda", 0, 1);
             tl_help(a->s->diags, "a heuristic is called with the arguments: lambda args: ..");
          }
-         if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
+         const TlNode *of = v->kind == TL_AST_CALL && tl_ast_Call(v)->func->kind == TL_AST_ATTRIBUTE
+                               ? tl_ast_Attribute(tl_ast_Call(v)->func)->value
+                               : NULL;
+         bool is_triton = of && of->kind == TL_AST_NAME && !strcmp(tl_ast_Name(of)->id, "triton");
+         if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT &&
+             !is_triton)
             continue;
          tl_report(a->s->diags, E0257, v->range,
                    tl_arena_printf(a->s->arena, "the heuristic %s", tl_range_text(a->s, v->range)));

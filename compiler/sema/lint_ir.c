@@ -1,7 +1,8 @@
-/* Warnings that the typed code of a kernel shows: masks that are never true, one number stored to
- * all rows, loops that load the same in each round, keep the last alone or mask the first, and, where they are
- * asked for (warnings.def), for many kernels know more of their arguments than they say, what sums
- * and products take of masked loads, and offsets of pointers that 32 bits may not hold. */
+/* Warnings that the typed code of a kernel shows: masks that are never true or stand still, one
+ * number stored to all rows, loops that load the same in each round or keep the last round alone,
+ * and, where they are asked for (warnings.def), for many kernels know more of their arguments than
+ * they say, what sums and products take of masked loads, and offsets of pointers that 32 bits may
+ * not hold. */
 #include "ir/analysis.h"
 #include "ir/walk.h"
 #include "sema/impl.h"
@@ -235,8 +236,8 @@ check_overwritten(TlSema *s, const TlOp *loop, const TlBlock *top)
       bool is_fresh = next->def && next->def->block == body &&
                       (next->def->opcode == TL_OP_LOAD || next->def->opcode == TL_OP_DOT ||
                        next->def->opcode == TL_OP_REDUCE);
-      if (!is_fresh || !carried->name || !tl_is_const(init, &bits) ||
-          is_used(carried, body, NULL) || is_used(next, body, yield) ||
+      if (!is_fresh || !carried->name || !tl_type_is_tile(init->type) ||
+          !tl_is_const(init, &bits) || is_used(carried, body, NULL) || is_used(next, body, yield) ||
           !is_used(tl_result(loop, i - 1), top, loop))
          continue;
       Setting f = {.name = carried->name, .within = loop->range};
