@@ -30,6 +30,7 @@ enum {
 typedef struct TlExecArg {
    bool is_buffer;
    bool is_writable; /* buffer: stores and atomics are allowed */
+   bool is_empty;    /* buffer: nothing is in it that means anything (checked, watched) */
    TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
    void *data;       /* buffer: first byte */
    uint64_t bytes;   /* buffer: size, below 2^43 */
@@ -105,9 +106,10 @@ typedef struct TlExecFault {
                 MEMORY: the limit; ARGUMENT: value, divisor */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
-   const char *text; /* ASSERT: message; RACE: what the other program does; ARGUMENT,
+   bool is_unwritten; /* UNDEFINED: the memory was never written */
+   const char *text;  /* ASSERT: message; RACE: what the other program does; ARGUMENT,
                         UNSUPPORTED: what is wrong; NULL: see `own` */
-   char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
+   char own[192];     /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
 /* What a launch moved and computed: the bytes of elements that masks left on, and operations on

@@ -66,12 +66,16 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {
       bool is_division = strcmp(f->origin_op, "div") == 0 || strcmp(f->origin_op, "rem") == 0;
-      tl_note(diags, N0608, f->origin, f->origin_op);
+      bool is_itself = f->origin.begin == f->range.begin && f->origin.end == f->range.end;
+      if (!is_itself)
+         tl_note(diags, N0608, f->origin, f->origin_op);
       tl_help(diags, "%s",
-              is_division ? "an integer divided by zero has no value: test the divisor, or select "
-                            "such elements away"
-                          : "elements that are masked off have no value: give 'other', or select "
-                            "them away");
+              f->is_unwritten ? "nothing has written that memory: begin with zeros, or store there "
+                                "before"
+              : is_division
+                 ? "an integer divided by zero has no value: test the divisor, or select such "
+                   "elements away"
+                 : "elements that are masked off have no value: give 'other', or select them away");
    }
 }
 
