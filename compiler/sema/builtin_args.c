@@ -214,6 +214,14 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
       return NULL;
    tl_report(s->diags, E0317, tl_call_arg_range(call, i), call->row->name, tl_sv_text(s, p));
    tl_blame_sv(s, p, TL_WANT_POINTER);
+   /* store(value, x + i): the other is the address, and what cannot become one is the value */
+   const TlSv *behind = i == 0 && call->num_args > 1 ? &call->args[1] : NULL;
+   bool is_turned = behind && behind->kind == TL_SV_VALUE && p->kind == TL_SV_VALUE &&
+                    tl_type_elem(p->value->type)->kind == TL_TYPE_SCALAR &&
+                    tl_dtype_is_float(tl_type_elem(p->value->type)->dtype) &&
+                    strcmp(call->row->name, "store") == 0;
+   if (is_turned)
+      tl_blame_sv(s, behind, TL_WANT_POINTER);
    const char *why = p->kind == TL_SV_VALUE   ? tl_help_parameter(s, p->value)
                      : p->kind == TL_SV_TUPLE ? tl_help_list(s, p->tuple)
                                               : NULL;
@@ -327,6 +335,9 @@ static void
 help_mask(TlSema *s, const TlCall *call, unsigned i, const TlValue *m, const TlType *to)
 {
    const TlType *elem = tl_type_elem(m->type);
+   uint64_t bits;
+   bool is_count =
+      elem->kind == TL_TYPE_SCALAR && !tl_type_is_tile(m->type) && !tl_is_const(m, &bits);
    bool is_after_mask = i > 1 && is_mask(&call->args[i - 1]);
    bool is_before_mask = i + 1 < call->num_args && is_mask(&call->args[i + 1]);
    bool is_offset = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) &&
@@ -354,7 +365,7 @@ help_mask(TlSema *s, const TlCall *call, unsigned i, const TlValue *m, const TlT
               "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
               "comparison, offsets < n",
               call->row->name);
-   else if (elem->kind == TL_TYPE_SCALAR && !tl_type_is_tile(m->type))
+   else if (is_count)
       tl_help(s->diags,
               "a mask says for each element whether it is accessed: compare the offsets with the "
               "number, mask=offsets < %.40s",

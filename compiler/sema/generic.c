@@ -576,6 +576,54 @@ is_certain(const TlDiag *d)
    return false;
 }
 
+static const TlDiag *
+first_error(const TlDiag *d)
+{
+   while (d && d->severity != TL_SEV_ERROR)
+      d = d->next;
+   return d;
+}
+
+typedef struct Place {
+   TlRange range;
+   const TlNode *statement; /* the innermost around it so far */
+   const TlNode *call;      /* which is the place itself */
+} Place;
+
+static void
+find_place(void *user, TlNode *n)
+{
+   Place *p = user;
+   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
+                    p->range.begin < n->range.end;
+   if (!is_within)
+      return;
+   if (n->kind >= TL_AST_EXPR_STMT)
+      p->statement = n;
+   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
+      p->call = n;
+   tl_ast_children(n, find_place, p);
+}
+
+/* In the main file; nothing is there of a place in another. */
+static Place
+place_of(TlSema *s, TlRange range)
+{
+   Place p = {.range = range};
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_place(&p, body->data[i]);
+   return p;
+}
+
+static bool
+is_same_statement(const Checker *c, const TlDiag *a, const TlDiag *b)
+{
+   const TlNode *at = place_of(c->s, a->range).statement;
+   return at && at == place_of(c->s, b->range).statement;
+}
+
 static unsigned
 num_guessed_sizes(const Checker *c)
 {
@@ -629,7 +677,8 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
    bool is_wrong = true;
    for (c->spread = RISING; is_wrong && c->spread <= FALLING; c->spread++) {
       Trial t = try_variant(c, 0);
-      is_wrong = same_diag(t.first, d);
+      const TlDiag *e = first_error(t.first);
+      is_wrong = e && (same_diag(t.first, d) || is_same_statement(c, d, e));
    }
    c->spread = SAME;
    return is_wrong;
@@ -667,14 +716,6 @@ report_certain(Checker *c, const Trial *trials)
    return false;
 }
 
-static const TlDiag *
-first_error(const TlDiag *d)
-{
-   while (d && d->severity != TL_SEV_ERROR)
-      d = d->next;
-   return d;
-}
-
 static unsigned
 count_errors(const TlDiag *d)
 {
@@ -691,39 +732,6 @@ is_about_guesses(const Checker *c, const TlDiag *d, bool has_number)
 {
    return d->code == TL_DIAG_E0200 || d->code == TL_DIAG_E0222 || d->code == TL_DIAG_E0342 ||
           d->code == TL_DIAG_E0345 || (has_number && hangs_on_a_number(c, d));
-}
-
-typedef struct Place {
-   TlRange range;
-   const TlNode *statement; /* the innermost around it so far */
-   const TlNode *call;      /* which is the place itself */
-} Place;
-
-static void
-find_place(void *user, TlNode *n)
-{
-   Place *p = user;
-   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
-                    p->range.begin < n->range.end;
-   if (!is_within)
-      return;
-   if (n->kind >= TL_AST_EXPR_STMT)
-      p->statement = n;
-   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
-      p->call = n;
-   tl_ast_children(n, find_place, p);
-}
-
-/* In the main file; nothing is there of a place in another. */
-static Place
-place_of(TlSema *s, TlRange range)
-{
-   Place p = {.range = range};
-   const TlNodeList *body = &s->impl->main->ast->body;
-   for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
-         find_place(&p, body->data[i]);
-   return p;
 }
 
 /* Would another type of what pointers lead to change it? */

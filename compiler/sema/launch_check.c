@@ -243,8 +243,14 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
    for (unsigned p = 0; p < k->num_params; p++)
       if (!given[p] && !k->params[p].default_text && !(has_configs && k->params[p].is_constexpr)) {
          tl_report(s->diags, E0251, call->node.range, k->name, k->params[p].name);
-         tl_help(s->diags, "the launch gives each parameter a value, in order or by name: %s=..",
-                 k->params[p].name);
+         TlSb names;
+         tl_sb_init(&names, s->arena);
+         for (unsigned i = 0; i < k->num_params; i++)
+            tl_sb_printf(&names, "%s%s", i ? ", " : "", k->params[i].name);
+         tl_help(s->diags,
+                 "the launch gives each parameter a value, in order or by name, as in %s=..; "
+                 "they are %s",
+                 k->params[p].name, tl_sb_cstr(&names));
          return;
       }
 }

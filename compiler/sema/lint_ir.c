@@ -288,6 +288,40 @@ check_still_mask(TlSema *s, const TlOp *loop)
    }
 }
 
+/* The load in the block that an operand of a product is, element by element; NULL: none. */
+static const TlOp *
+loaded_in(const TlValue *v, const TlBlock *body)
+{
+   while (v->def && v->def->block == body && v->def->num_args == 1 &&
+          (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_TRANS))
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->block == body && v->def->opcode == TL_OP_LOAD ? v->def : NULL;
+}
+
+/* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved on. */
+static void
+check_factors(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   Moved m;
+   if (!body || is_used(body->args[0], body, NULL))
+      return;
+   tl_map_init(&m.values, s->arena);
+   for (unsigned i = 0; i < body->num_args; i++)
+      add_moved(&m, body->args[i]);
+   for (const TlOp *op = body->first; op; op = op->next) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->num_regions || is_moved(&m, op))
+            add_moved(&m, tl_result(op, i));
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      const TlOp *left = loaded_in(tl_arg(op, 0), body), *right = loaded_in(tl_arg(op, 1), body);
+      bool moves = left && is_moved(&m, left), turns = right && is_moved(&m, right);
+      if (left && right && moves != turns)
+         tl_report(s->diags, W0236, (moves ? right : left)->range);
+   }
+}
+
 /* for k in range(..): acc += load(a) * load(b), where nothing uses k. */
 static void
 check_rounds(TlSema *s, const TlOp *loop)
@@ -346,6 +380,7 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f)
       check_mask(s, f, &a, op);
       check_stored_number(s, op);
       check_rounds(s, op);
+      check_factors(s, op);
       check_overwritten(s, op, top);
       check_still_mask(s, op);
       if (has_lanes)
