@@ -162,7 +162,7 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
          elems *= shape[d];
       if (turned)
          tl_help(s->diags, "%s", turned);
-      else if (t->rank > rank && rank)
+      else if (t->rank > rank && rank && elems != tl_type_num_elems(t))
          tl_help(s->diags, "the other side needs as many dimensions: addresses of rows and columns "
                            "are rows[:, None] * stride + columns[None, :]");
       else if (t->rank < rank)

@@ -669,7 +669,8 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
    size_t len = strlen(d->text), tail = strlen(backwards);
    bool is_backwards = d->code == TL_DIAG_E0315 && strcmp(d->text + len - tail, backwards) == 0;
    if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312 &&
-       !(d->code == TL_DIAG_E0344 && has_one_ratio(trials, d)) && !is_backwards)
+       !(d->code == TL_DIAG_E0344 && num_guessed_sizes(c) == 1 && has_one_ratio(trials, d)) &&
+       !is_backwards)
       return false;
    for (unsigned v = 0; v < TINY; v++)
       if (!same_diag(trials[v].first, d))

@@ -298,7 +298,7 @@ loaded_in(const TlValue *v, const TlBlock *body)
    return v->def && v->def->block == body && v->def->opcode == TL_OP_LOAD ? v->def : NULL;
 }
 
-/* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved on. */
+/* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved. */
 static void
 check_factors(TlSema *s, const TlOp *loop)
 {
