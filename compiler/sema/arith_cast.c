@@ -163,8 +163,10 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
       if (turned)
          tl_help(s->diags, "%s", turned);
       else if (t->rank > rank && rank && elems != tl_type_num_elems(t))
-         tl_help(s->diags, "the other side needs as many dimensions: addresses of rows and columns "
-                           "are rows[:, None] * stride + columns[None, :]");
+         tl_help(s->diags,
+                 "the other side needs as many dimensions: addresses of rows and columns "
+                 "are rows[:, None] * stride + columns[None, :]; one number for each row is "
+                 "tl.sum(x, axis=1)");
       else if (t->rank < rank)
          tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
       else if (elems == tl_type_num_elems(t))

@@ -1190,6 +1190,10 @@ set_item(TlSema *s, TlFrame *f, const TlSv *self, const TlSv *key, TlSv value, T
       return true;
    }
    tl_report(s->diags, E0230, range, tl_sv_describe(s, self));
+   if (self->kind == TL_SV_BLOCKPTR)
+      tl_help(s->diags, self->block_ptr->is_descriptor
+                           ? "its block is written by desc.store([i, j], value)"
+                           : "its block is written by tl.store(pointer, value)");
    if (self->kind == TL_SV_VALUE && self->value->type->kind == TL_TYPE_SCALAR)
       tl_blame_sv(s, self, TL_WANT_POINTER);
    if (tl_is_plain(self))

@@ -1106,12 +1106,15 @@ check_launched_constants(Checker *c)
          bool is_fraction = args[i].kind == TL_ARG_FLOAT && c->hints[i].is_size;
          bool is_foreign = c->hints[i].use == TL_CONST_DTYPE && tl_starts_with(text, "torch.") &&
                            tl_dtype_constant(s, text + strlen("torch."), &type);
-         if (!node || (!is_fraction && !is_foreign))
+         bool is_text = args[i].kind == TL_ARG_TEXT && c->hints[i].is_size;
+         if (!node || (!is_fraction && !is_foreign && !is_text))
             continue;
          tl_report(s->diags, E0236, node->range, k->params[i].name, k->name,
-                   is_fraction ? "the size of a tile" : "a type of tl",
-                   is_fraction ? "a fraction" : "one of torch");
-         if (is_fraction)
+                   is_foreign ? "a type of tl" : "the size of a tile",
+                   is_foreign ? "one of torch" : tl_arg_kind_text(args[i].kind));
+         if (is_text)
+            tl_help(s->diags, "a size is a number, written without quotes");
+         else if (is_fraction)
             tl_help(s->diags, "sizes are whole numbers: '//' divides to one, and "
                               "triton.next_power_of_2(n) is what a tile may have");
          else
@@ -1156,6 +1159,11 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.has_wrong_launch = s->diags->num_errors != errors_before;
    tl_const_hints(s, k, hints, !c.has_wrong_launch);
    check_launched_constants(&c);
+   if (!c.has_wrong_launch && s->diags->num_errors != errors_before) {
+      c.has_wrong_launch = true;
+      memset(hints, 0, (k->num_params + 1) * sizeof *hints);
+      tl_const_hints(s, k, hints, false);
+   }
    unsigned worlds = num_worlds(&c);
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;

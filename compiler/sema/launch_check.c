@@ -204,6 +204,12 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
       tl_report(s->diags, E0404, v->range, (unsigned)n);
       return false;
    }
+   bool is_count = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0 ||
+                   strcmp(name, "num_ctas") == 0;
+   if (p < 0 && is_count && (v->kind == TL_AST_STR || v->kind == TL_AST_FLOAT)) {
+      tl_report(s->diags, E0260, v->range, name, tl_range_text(s, v->range));
+      return false;
+   }
    if (p >= 0 || is_launch_option(name))
       return true;
    report_unknown(s, k, tl_ast_name_range(s->sources, keyword), name);
