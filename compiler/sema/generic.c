@@ -49,6 +49,7 @@ typedef struct Checker {
    bool is_over;          /* the trial: what loops are entered with is known, or never will be */
    bool is_refined;       /* by what the trial found wanting: another may do better */
    bool has_wrong_launch; /* an error was reported of one */
+   unsigned given_trials; /* of what launches give, so far */
    const char **forced;   /* by parameter, what a launch gives it; NULL: guessed */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
@@ -906,10 +907,15 @@ may_misfit(const Param *p, TlArgKind given)
 static const TlDiag *
 try_given(Checker *c, unsigned variant, unsigned worlds)
 {
+   enum { MOST_TRIALS = 64 };
    const TlDiag *first = NULL;
    unsigned world = c->world;
    bool is_right = false;
    for (unsigned w = 0; w < worlds && !is_right; w++) {
+      if (++c->given_trials > MOST_TRIALS) {
+         is_right = true; /* for all that is known */
+         break;
+      }
       c->world = (world + w) % worlds;
       Trial t = try_variant(c, variant);
       const TlDiag *d = first_error(t.first);

@@ -6,13 +6,15 @@
 
 #include <string.h>
 
-enum { MAX_DEEP = 16 };
+/* What it takes more to see through, nothing is known of: x = x + 1 said many times. */
+enum { MAX_DEEP = 16, MAX_STEPS = 20000 };
 
 typedef struct Reader {
    TlSema *s;
    const TlAstFunction *around; /* the function that launches; NULL: the file itself */
    bool is_nested;              /* that is in another, of which names may be */
    unsigned depth;
+   unsigned *steps; /* nodes looked at for this launch */
 } Reader;
 
 static TlArgKind kind_of(const Reader *r, const TlNode *n);
@@ -84,6 +86,10 @@ static void
 find_bindings(void *user, TlNode *n)
 {
    Bindings *b = user;
+   if (++*b->reader->steps > MAX_STEPS) {
+      b->is_open = true;
+      return;
+   }
    switch (n->kind) {
    case TL_AST_FUNCTION:
       b->is_def |= tl_ast_Function(n)->name == b->name;
@@ -128,6 +134,7 @@ find_bindings(void *user, TlNode *n)
 /* x.stride(0), x.data_ptr(): nothing but an array has it. */
 typedef struct Evidence {
    const char *name;
+   unsigned *steps;
    bool is_array;
 } Evidence;
 
@@ -135,6 +142,8 @@ static void
 find_evidence(void *user, TlNode *n)
 {
    Evidence *e = user;
+   if (++*e->steps > MAX_STEPS)
+      return;
    const TlAstAttribute *a = n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n) : NULL;
    if (a && a->value->kind == TL_AST_NAME && tl_ast_Name(a->value)->id == e->name)
       e->is_array |=
@@ -161,7 +170,7 @@ parameter_kind(const Reader *r, const TlAstParam *p)
    if (p->kind != TL_AST_OP_PLAIN || p->default_value) /* None may stand for none */
       return TL_ARG_UNKNOWN;
    TlArgKind kind = annotated_kind(p->annotation);
-   Evidence e = {.name = p->name};
+   Evidence e = {.name = p->name, .steps = r->steps};
    for (size_t i = 0; kind == TL_ARG_UNKNOWN && i < r->around->body.len; i++)
       if (r->around->body.data[i])
          find_evidence(&e, r->around->body.data[i]);
@@ -319,7 +328,8 @@ reader_at(TlSema *s, const TlNode *at)
    for (size_t i = 0; i < body->len; i++)
       if (body->data[i])
          find_around(&a, body->data[i]);
-   return (Reader){.s = s, .around = a.function, .is_nested = a.is_nested};
+   return (Reader){
+      .s = s, .around = a.function, .is_nested = a.is_nested, .steps = tl_new(s->arena, unsigned)};
 }
 
 TlArgKind
