@@ -314,6 +314,20 @@ print_fault(void *user, const char *text, size_t len)
    fprintf(stderr, "%.*s\n", (int)len, text);
 }
 
+/* By launch argument: an array made by "empty:", found by its memory. */
+static bool *
+empty_args(RunState *r, const TilecArg *args, size_t n)
+{
+   bool *empty = tl_new_array(r->c->arena, bool, n + 1);
+   for (size_t i = 0; i < n; i++)
+      for (unsigned k = 0; k < r->a.num; k++) {
+         const TlCliValue *v = &r->a.list[k].value;
+         empty[i] |= args[i].kind == TILEC_ARG_POINTER && r->a.list[k].is_given &&
+                     v->kind == TL_CLI_ARRAY && v->is_empty && args[i].as.ptr == v->array.data;
+      }
+   return empty;
+}
+
 static int
 run_on_cpu(RunState *r)
 {
@@ -324,6 +338,7 @@ run_on_cpu(RunState *r)
    TilecArg *args = launch_args(r, &n);
    if (!args)
       return EXIT_PROGRAM;
+   bool *empty = empty_args(r, args, n);
    bool profile = tl_option(&r->c->cl, TL_OPT_PROFILE);
    bool count = r->on_sim && (profile || tl_option(&r->c->cl, TL_OPT_STATS));
    bool is_told = false;
@@ -345,8 +360,9 @@ run_on_cpu(RunState *r)
       TilecFault fault = {0};
       tl_nvtx_push(r->o.kernel);
       double start = tl_now_ms();
-      TilecStatus status = tl_run_host(&r->comp, &l, checks, profile && i == 0 ? &r->counts : NULL,
-                                       count && i == 0 ? &r->sim_stats : NULL, &fault);
+      TilecStatus status =
+         tl_run_host(&r->comp, &l, checks, empty, profile && i == 0 ? &r->counts : NULL,
+                     count && i == 0 ? &r->sim_stats : NULL, &fault);
       ms[i] = tl_now_ms() - start;
       tl_nvtx_pop();
       if (status == TILEC_OK)

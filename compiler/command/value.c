@@ -166,7 +166,8 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
                          tl_dtype_info[a->dtype].bytes));
    }
    out->kind = TL_CLI_ARRAY;
-   if (strcmp(how, "empty") == 0) /* poison: a kernel that leaves elements unwritten is seen */
+   out->is_empty = strcmp(how, "empty") == 0;
+   if (out->is_empty) /* poison: a kernel that leaves elements unwritten is seen */
       memset(a->data, 0xCD, a->bytes);
    else
       fill(a, how, constant, seed);

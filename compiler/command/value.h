@@ -17,6 +17,7 @@ typedef struct TlCliValue {
    int64_t i;     /* INT, BOOL */
    bool is_u64;   /* INT: `i` holds the bits of a value of 2^63 and more */
    double f;      /* FLOAT */
+   bool is_empty; /* ARRAY: made by "empty:" */
    TlArray array; /* ARRAY; freed by the caller.  Its fault: what kept it from being one */
 } TlCliValue;
 

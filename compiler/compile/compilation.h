@@ -108,8 +108,9 @@ bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 TilecHiddenArg tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *map);
 
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
- * tilec_program_run_cpu.  checks: what else is looked for on the CPU executor.  counts (CPU
- * executor) and stats (simulator) are added to; both may be NULL. */
+ * tilec_program_run_cpu.  checks: what else is looked for on the CPU executor.  empty (by launch
+ * argument; NULL: none is): arrays with nothing in them that means anything.  counts (CPU executor)
+ * and stats (simulator) are added to; both may be NULL. */
 struct TlExecStats;
 struct TlSimStats;
 typedef enum TlHostChecks {
@@ -118,7 +119,7 @@ typedef enum TlHostChecks {
    TL_HOST_CHECKED, /* broken promises and wrapped indices as well; undefined values are errors */
 } TlHostChecks;
 TilecStatus tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch,
-                        TlHostChecks checks, struct TlExecStats *counts, struct TlSimStats *stats,
-                        TilecFault *fault);
+                        TlHostChecks checks, const bool *empty, struct TlExecStats *counts,
+                        struct TlSimStats *stats, TilecFault *fault);
 
 #endif

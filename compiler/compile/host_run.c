@@ -18,6 +18,7 @@ typedef struct HostRun {
    const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
    TlHostChecks checks;
+   const bool *empty;   /* by launch argument, what TlExecArg says; NULL: none is */
    TlExecStats *counts; /* of the CPU executor; NULL = not wanted */
    TlSimStats *stats;   /* of the simulator; NULL = not wanted */
    TilecFault *fault;
@@ -130,10 +131,12 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
       if (next == h->launch->num_args) {
          return bad_argument(h, p, "it is missing");
       }
+      bool is_empty = h->empty && h->empty[next];
       const TilecArg *a = &h->launch->args[next++];
       if (!p->is_runtime)
          continue; /* folded: the code has its value */
-      TilecStatus status = one_arg(h, p, a, &args[n++]);
+      TilecStatus status = one_arg(h, p, a, &args[n]);
+      args[n++].is_empty = is_empty;
       if (status != TILEC_OK)
          return status;
    }
@@ -321,7 +324,7 @@ function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
 
 TilecStatus
 tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChecks checks,
-            TlExecStats *counts, TlSimStats *stats, TilecFault *fault)
+            const bool *empty, TlExecStats *counts, TlSimStats *stats, TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
@@ -349,6 +352,7 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChec
                   .func = func,
                   .launch = launch,
                   .checks = checks,
+                  .empty = empty,
                   .counts = counts,
                   .stats = stats,
                   .fault = f};
@@ -376,5 +380,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_run_host(&program->comp, &l, TL_HOST_PLAIN, NULL, NULL, fault);
+   return tl_run_host(&program->comp, &l, TL_HOST_PLAIN, NULL, NULL, NULL, fault);
 }

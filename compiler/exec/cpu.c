@@ -85,7 +85,8 @@ tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot 
    TlExecFault seen = {.kind = TL_FAULT_UNDEFINED_SEEN};
    if (from) {
       t->fault.origin = seen.origin = from->op->range;
-      t->fault.origin_op = seen.origin_op = tl_info(from->op)->text;
+      t->fault.origin_op = seen.origin_op = tl_source_name(from->op);
+      t->fault.is_unwritten = seen.is_unwritten = t->plan->is_empty[source];
    }
    if (!t->plan->is_strict) {
       tl_cpu_warn_of(t, inst, slot, i, &seen);
@@ -321,6 +322,7 @@ pointee_bytes(const TlType *pointer)
 static void
 make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
 {
+   const uint64_t most_watched = (uint64_t)256 << 20;
    run->buffers = tl_new_array(arena, TlExecBuffer, run->num_args);
    for (unsigned i = 0; i < run->num_args; i++) {
       const TlExecArg *a = &run->args[i];
@@ -336,6 +338,8 @@ make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
                                        .name = a->name ? a->name
                                                : p     ? p->name
                                                        : "?"};
+      if (run->plan->has_empty && a->is_empty && a->bytes && a->bytes <= most_watched)
+         run->buffers[i].written = tl_new_array(arena, uint8_t, a->bytes);
    }
 }
 
@@ -432,7 +436,10 @@ static void
 launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlExecFault *fault)
 {
    const TlExecOptions *o = run->opts;
-   TlExecPlan *plan = tl_cpu_plan(arena, f, o);
+   bool has_empty = false;
+   for (unsigned i = 0; i < run->num_args; i++)
+      has_empty |= run->args[i].is_buffer && run->args[i].is_empty;
+   TlExecPlan *plan = tl_cpu_plan(arena, f, o, has_empty);
    if (f->state == TL_STATE_LOWERED)
       plan->unsupported = "lowered code runs in the simulator only";
    if (unsupported(plan, fault))

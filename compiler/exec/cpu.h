@@ -30,6 +30,7 @@ enum {
 typedef struct TlExecArg {
    bool is_buffer;
    bool is_writable; /* buffer: stores and atomics are allowed */
+   bool is_empty;    /* buffer: nothing is in it that means anything (checked, watched) */
    TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
    void *data;       /* buffer: first byte */
    uint64_t bytes;   /* buffer: size, below 2^43 */
@@ -80,7 +81,9 @@ typedef enum TlFaultKind {
 typedef enum TlExecMask {
    TL_EXEC_MASK_UNKNOWN = 0,
    TL_EXEC_MASK_NONE,
-   TL_EXEC_MASK_TRUE, /* there is one, and it is true at the element */
+   TL_EXEC_MASK_TRUE,     /* there is one, and it is true at the element */
+   TL_EXEC_MASK_BLOCK,    /* of a block with a shape, which is larger than what is there */
+   TL_EXEC_MASK_NO_CHECK, /* of a block whose bounds are not checked */
 } TlExecMask;
 
 typedef struct TlExecFault {
@@ -103,9 +106,10 @@ typedef struct TlExecFault {
                 MEMORY: the limit; ARGUMENT: value, divisor */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
-   const char *text; /* ASSERT: message; RACE: what the other program does; ARGUMENT,
+   bool is_unwritten; /* UNDEFINED: the memory was never written */
+   const char *text;  /* ASSERT: message; RACE: what the other program does; ARGUMENT,
                         UNSUPPORTED: what is wrong; NULL: see `own` */
-   char own[192];    /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
+   char own[192];     /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
 /* What a launch moved and computed: the bytes of elements that masks left on, and operations on

@@ -26,6 +26,10 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
       [TL_EXEC_MASK_NONE] = "without a mask every element is accessed: give it one, such as i < n",
       [TL_EXEC_MASK_TRUE] = ("the mask is true there: look at its bounds, the strides of the "
                              "index, and the grid"),
+      [TL_EXEC_MASK_BLOCK] = ("the block is inside the shape that its pointer or descriptor was "
+                              "given: make that the array's own, with its strides"),
+      [TL_EXEC_MASK_NO_CHECK] = ("the whole block is accessed: name the dimensions that may end "
+                                 "within it, as in boundary_check=(0, 1)"),
    };
    int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
    int64_t count = (int64_t)f->buffer_bytes / bytes;
@@ -62,12 +66,16 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {
       bool is_division = strcmp(f->origin_op, "div") == 0 || strcmp(f->origin_op, "rem") == 0;
-      tl_note(diags, N0608, f->origin, f->origin_op);
+      bool is_itself = f->origin.begin == f->range.begin && f->origin.end == f->range.end;
+      if (!is_itself)
+         tl_note(diags, N0608, f->origin, f->origin_op);
       tl_help(diags, "%s",
-              is_division ? "an integer divided by zero has no value: test the divisor, or select "
-                            "such elements away"
-                          : "elements that are masked off have no value: give 'other', or select "
-                            "them away");
+              f->is_unwritten ? "nothing has written that memory: begin with zeros, or store there "
+                                "before"
+              : is_division
+                 ? "an integer divided by zero has no value: test the divisor, or select such "
+                   "elements away"
+                 : "elements that are masked off have no value: give 'other', or select them away");
    }
 }
 

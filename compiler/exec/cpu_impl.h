@@ -63,6 +63,7 @@ struct TlExecInst {
    bool watch_wrap;            /* checked: an int32 result that reaches an address */
    bool watch_sign;            /* checked: a dividend taken as an index, of an address or mask */
    uint8_t source;             /* checked: number as a source of undefined values */
+   uint8_t empty_source;       /* the same for what it reads of memory that was never written */
    const TlPtx *ptx;           /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;
    uint32_t number; /* in program order */
@@ -83,11 +84,13 @@ typedef struct TlExecPlan {
    const TlFunc *func;
    bool checked;          /* shadows are kept: of a checked or a watched run */
    bool is_strict;        /* of a checked run */
+   bool has_empty;        /* buffers of which reads may be of nothing */
    TlExecBlock *prologue; /* constants: once for each thread */
    TlExecBlock *body;
    size_t frame_bytes;
    uint32_t num_roots, num_insts;
    const TlExecInst *source[TL_EXEC_MAX_UNDEF + 1]; /* by source number */
+   bool is_empty[TL_EXEC_MAX_UNDEF + 1];            /* by source number: an empty_source */
    unsigned num_sources;
    const char *unsupported; /* set when the function cannot be run; then where and which */
    const TlOp *unsupported_op;
@@ -100,6 +103,7 @@ typedef struct TlExecBuffer {
    bool is_writable, is_valid;
    const char *name;
    uint32_t elem_bytes; /* of what its parameter points to */
+   uint8_t *written;    /* byte by byte, of an empty one in a checked or watched run; or NULL */
    TlExecCell *cells;   /* one for each element; NULL: races are not looked for */
 } TlExecBuffer;
 
@@ -149,7 +153,8 @@ struct TlExecThread {
 };
 
 /* ---- cpu_plan.c ---- */
-TlExecPlan *tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o);
+/* has_empty: some buffer has nothing in it. */
+TlExecPlan *tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o, bool has_empty);
 
 /* ---- cpu.c ---- */
 bool tl_cpu_block(TlExecThread *t, const TlExecBlock *block);

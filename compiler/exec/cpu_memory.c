@@ -60,6 +60,28 @@ fault_of(Access access, uint64_t p, uint64_t byte, uint64_t bytes, bool is_writa
    return access.writes && !is_writable ? TL_FAULT_READ_ONLY : TL_FAULT_NONE;
 }
 
+/* Was it made for the access by the same words of the program?  So are the addresses and bounds of
+ * blocks; of plain pointers both are written out. */
+static bool
+is_made_for(const TlOp *access, const TlValue *v)
+{
+   while (v->def && v->def->num_args == 1 && v->def->opcode != TL_OP_LOAD)
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->range.file == access->range.file &&
+          v->def->range.begin == access->range.begin && v->def->range.end == access->range.end;
+}
+
+static TlExecMask
+mask_kind(const TlOp *access)
+{
+   const TlValue *mask = tl_pred(access);
+   /* one of them may be shared with an access before */
+   bool is_block = is_made_for(access, tl_arg(access, 0)) || (mask && is_made_for(access, mask));
+   if (mask)
+      return is_block ? TL_EXEC_MASK_BLOCK : TL_EXEC_MASK_TRUE;
+   return is_block ? TL_EXEC_MASK_NO_CHECK : TL_EXEC_MASK_NONE;
+}
+
 /* Host address of the element at virtual address p, with the bytes that lie there to the end of
  * its buffer or allocation, or NULL with the fault set. */
 static uint8_t *
@@ -93,7 +115,7 @@ find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access
       f->buffer = b->name;
       f->byte = (int64_t)byte;
       f->buffer_bytes = b->bytes;
-      f->mask = tl_pred(inst->op) ? TL_EXEC_MASK_TRUE : TL_EXEC_MASK_NONE;
+      f->mask = mask_kind(inst->op);
    }
    tl_cpu_fail_at(t, inst, slot, i, kind);
    return NULL;
@@ -194,6 +216,39 @@ find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask,
    return n < room ? n : (size_t)room;
 }
 
+/* ---- memory that was never written ---- */
+static uint8_t *
+written_at(TlExecThread *t, uint64_t p)
+{
+   uint64_t number = tl_exec_buffer_number(p);
+   const TlExecBuffer *b = number < t->run->num_args ? &t->run->buffers[number] : NULL;
+   /* memory beside the arguments is somebody else's, who may have written it */
+   return b && b->written && p - b->base < b->bytes ? b->written + (p - b->base) : NULL;
+}
+
+static bool
+is_unwritten(const uint8_t *written, uint32_t bytes)
+{
+   return written && memchr(written, 0, bytes);
+}
+
+/* Elements i to i + n of the result are read from where `written` is: those that nothing has
+ * written are undefined. */
+static void
+mark_unwritten(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, const uint8_t *written)
+{
+   const TlExecSlot *r = inst->result[0];
+   if (!written || !memchr(written, 0, n * r->elem_bytes))
+      return;
+   uint8_t *shadow = tl_cpu_shadow(t, r);
+   if (!t->undef[r->root])
+      memset(shadow, 0, r->n);
+   t->undef[r->root] = true;
+   for (size_t k = 0; k < n; k++)
+      if (is_unwritten(written + k * r->elem_bytes, r->elem_bytes))
+         shadow[i + k] = inst->empty_source;
+}
+
 /* ---- load, store ---- */
 static void
 bools_to_01(uint8_t *p, size_t n)
@@ -245,6 +300,9 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
          return false;
       if (t->run->has_cells)
          tl_cpu_see_load(t, inst, i, n, access.bytes);
+      if (inst->empty_source)
+         mark_unwritten(t, inst, i, n,
+                        written_at(t, ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i]));
       if (n == 1)
          memcpy(to + i * access.bytes, from, access.bytes);
       else
@@ -276,11 +334,30 @@ tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
       if (t->run->has_cells)
          tl_cpu_see_store(t, inst, i, n, access.bytes, from + i * access.bytes, to);
       memcpy(to, from + i * access.bytes, n * access.bytes);
+      uint8_t *written = written_at(t, ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i]);
+      if (written)
+         memset(written, 1, n * access.bytes);
    }
    return true;
 }
 
 /* ---- atomics ---- */
+/* An atomic is about to take what is at p, and to leave something there. */
+static bool
+want_written(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, uint32_t bytes)
+{
+   uint8_t *written = inst->empty_source ? written_at(t, p) : NULL;
+   bool is_exchange =
+      inst->op->opcode == TL_OP_ATOMIC_RMW && tl_attr_int(inst->op, TL_ATTR_RMW) == TL_RMW_XCHG;
+   bool is_empty = is_unwritten(written, bytes);
+   if (written)
+      memset(written, 1, bytes);
+   if (is_empty && is_exchange) /* what it gives is what was there */
+      tl_cpu_shadow(t, inst->result[0])[i] = inst->empty_source;
+   return !is_empty || is_exchange ||
+          tl_cpu_fail_undefined(t, inst, inst->arg[0], i, inst->empty_source);
+}
+
 static atomic_flag *
 lock_address(TlExecThread *t, const uint8_t *p)
 {
@@ -330,8 +407,9 @@ tl_cpu_atomic_rmw(TlExecThread *t, const TlExecInst *inst)
       }
       uint64_t room;
       uint8_t *host = find_bytes(t, inst, i, p[i], access, &room);
-      if (!host)
+      if (!host || !want_written(t, inst, i, p[i], access.bytes))
          return false;
+      any_off |= t->checked && tl_cpu_shadow(t, r)[i];
       atomic_flag *lock = lock_address(t, host);
       TlBits old = tl_load_elem(r->dtype, host);
       tl_store_elem(r->dtype, host, combine(op, r->dtype, old, tl_load_elem(v->dtype, value + at)));
@@ -359,7 +437,7 @@ tl_cpu_atomic_cas(TlExecThread *t, const TlExecInst *inst)
       size_t at = i * access.bytes;
       uint64_t room;
       uint8_t *host = find_bytes(t, inst, i, p[i], access, &room);
-      if (!host)
+      if (!host || !want_written(t, inst, i, p[i], access.bytes))
          return false;
       atomic_flag *lock = lock_address(t, host);
       memcpy(to + at, host, access.bytes);

@@ -244,6 +244,13 @@ makes_undefined(const TlOp *op)
           (op->opcode == TL_OP_ATOMIC_RMW && op->num_args == 3);
 }
 
+static bool
+reads_memory(const TlOp *op)
+{
+   return op->opcode == TL_OP_LOAD || op->opcode == TL_OP_ATOMIC_RMW ||
+          op->opcode == TL_OP_ATOMIC_CAS;
+}
+
 /* Index arithmetic that a wrap goes through unchanged. */
 static bool
 passes_index(const TlOp *op)
@@ -292,6 +299,8 @@ prepare_checks(Planner *p, TlExecInst *inst)
       return;
    if (makes_undefined(op))
       inst->source = next_source(p->plan);
+   if (p->plan->has_empty && reads_memory(op))
+      inst->empty_source = next_source(p->plan);
    if (!p->plan->is_strict)
       return;
    bool can_wrap = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL;
@@ -543,6 +552,10 @@ compile_block(Planner *p, const TlRegion *region, const TlExecSlot **args, const
             note_last_use(p, dying, tl_result(op, i), from);
          if (inst->source)
             p->plan->source[inst->source] = inst;
+         if (inst->empty_source) {
+            p->plan->source[inst->empty_source] = inst;
+            p->plan->is_empty[inst->empty_source] = true;
+         }
       }
       for (Dying *d = dying[at]; d; d = d->next)
          release(p, d->root);
@@ -552,12 +565,13 @@ compile_block(Planner *p, const TlRegion *region, const TlExecSlot **args, const
 }
 
 TlExecPlan *
-tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o)
+tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o, bool has_empty)
 {
    Planner p = {.arena = arena};
    p.plan = tl_new(arena, TlExecPlan);
    *p.plan = (TlExecPlan){
       .arena = arena, .func = f, .checked = o->checked || o->watched, .is_strict = o->checked};
+   p.plan->has_empty = has_empty && p.plan->checked;
    p.slot = tl_new_array(arena, const TlExecSlot *, f->next_value_id);
    p.spread = tl_new_array(arena, const TlExecSlot *, f->next_value_id);
    tl_map_init(&p.order, arena);

@@ -520,6 +520,29 @@ check_nan(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
       tl_report(s->diags, W0219, range, tl_ast_op_text[op], op == TL_AST_OP_NE ? "true" : "false");
 }
 
+static bool
+is_truth(TlSema *s, const TlSv *v)
+{
+   return v->kind == TL_SV_VALUE && tl_type_elem(v->value->type)->kind == TL_TYPE_SCALAR &&
+          tl_type_elem(v->value->type)->dtype == TL_I1 &&
+          (!tl_is_tried(s) || is_comparison(v->value));
+}
+
+/* mask < n: an order of True and False among numbers.  Equality with 0 and 1 asks for one of them,
+ * and so does > 0. */
+static void
+check_order_of_mask(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   const TlSv *mask = is_truth(s, a) ? a : b, *other = mask == a ? b : a;
+   bool is_order =
+      op == TL_AST_OP_LT || op == TL_AST_OP_LE || op == TL_AST_OP_GT || op == TL_AST_OP_GE;
+   bool is_number = other->kind == TL_SV_VALUE &&
+                    tl_type_elem(other->value->type)->kind == TL_TYPE_SCALAR &&
+                    tl_type_elem(other->value->type)->dtype != TL_I1;
+   if (is_order && is_number && is_truth(s, mask))
+      tl_report(s->diags, W0227, range, tl_ast_op_text[op], tl_sv_text(s, other));
+}
+
 static TlSv
 numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -546,6 +569,8 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       check_shift(s, b, x, range);
    if (row.rule == COMPARE)
       check_nan(s, op, a, b, range);
+   if (row.rule == COMPARE)
+      check_order_of_mask(s, op, a, b, range);
    if (row.rule == ARITH)
       check_overflow(s, row.op, x, y);
    if (row.op == TL_OP_SHR)

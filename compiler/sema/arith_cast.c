@@ -126,7 +126,11 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
          tl_report(s->diags, E0290, range, d, m, tl_type_cstr(s->arena, x), n,
                    tl_type_cstr(s->arena, y));
          const char *turned = tl_help_transposed(s, x, y->rank, y->shape, "");
-         if (turned)
+         const char *factors = tl_help_factors(s, *a, y->rank, y->shape);
+         factors = factors ? factors : tl_help_factors(s, *b, x->rank, x->shape);
+         if (factors)
+            tl_help(s->diags, "%s", factors);
+         else if (turned)
             tl_help(s->diags, "%s, or both are indexed by the same rows and columns", turned);
          else if (x->rank != y->rank || (x->rank == 1 && y->rank == 1))
             tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
@@ -158,6 +162,11 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
          elems *= shape[d];
       if (turned)
          tl_help(s->diags, "%s", turned);
+      else if (t->rank > rank && rank && elems != tl_type_num_elems(t))
+         tl_help(s->diags,
+                 "the other side needs as many dimensions: addresses of rows and columns "
+                 "are rows[:, None] * stride + columns[None, :]; one number for each row is "
+                 "tl.sum(x, axis=1)");
       else if (t->rank < rank)
          tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
       else if (elems == tl_type_num_elems(t))
@@ -357,6 +366,31 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
       tl_help(s->diags, "use tl.gather(x, index, axis) for run-time indices");
 }
 
+/* The sum of all dimensions, or of the only one, taken apart as if it had kept one: s[:, None]. */
+static void
+check_number_items(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, TlRange range)
+{
+   bool is_sliced = false;
+   for (unsigned i = 0; i < num; i++)
+      is_sliced |= is_bare_slice(&indices[i]);
+   if (!is_sliced || tl_type_is_tile(v->type) || !v->def || v->def->opcode != TL_OP_REDUCE)
+      return;
+   const TlType *of = tl_arg(v->def, 0)->type;
+   const TlOp *flat = tl_arg(v->def, 0)->def;
+   bool is_whole = flat && flat->opcode == TL_OP_RESHAPE && tl_arg(flat, 0)->type->rank > 1;
+   tl_report(s->diags, W0228, range, tl_range_text(s, v->def->range));
+   if (is_whole)
+      tl_help(s->diags,
+              "without an axis it is the number of all of %s: axis=1 gives one for each "
+              "row, axis=0 one for each column",
+              tl_type_cstr(s->arena, tl_arg(flat, 0)->type));
+   else
+      tl_help(s->diags,
+              "of %s it is one number: keep_dims=True keeps its dimension, as one of "
+              "size 1",
+              tl_type_cstr(s->arena, of));
+}
+
 TlSv
 tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRange range)
 {
@@ -368,6 +402,7 @@ tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRa
          return tl_sv_poison();
       }
    }
+   check_number_items(s, v, indices, num, range);
    /* As in Triton ':' is whatever dimension is there, if any: only a None behind the last dimension
     * of a tile is a mistake.  A scalar becomes a tile of one element at its first None. */
    for (unsigned i = 0; v && i < num; i++) {

@@ -195,6 +195,9 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
          tl_help(s->diags,
                  "'%s' takes values, and this is a pointer: tl.load(%.40s + offsets) reads them",
                  call->row->name, tl_range_text(s, tl_call_arg_range(call, i)));
+      else if (v->def && v->def->opcode == TL_OP_REDUCE)
+         tl_help(s->diags, "it is one number already, of all elements: leave '%s' out",
+                 call->row->name);
       return NULL;
    }
    return v;
@@ -211,10 +214,21 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
       return NULL;
    tl_report(s->diags, E0317, tl_call_arg_range(call, i), call->row->name, tl_sv_text(s, p));
    tl_blame_sv(s, p, TL_WANT_POINTER);
+   /* store(value, x + i): the other is the address, and what cannot become one is the value */
+   const TlSv *behind = i == 0 && call->num_args > 1 ? &call->args[1] : NULL;
+   bool is_turned = behind && behind->kind == TL_SV_VALUE && p->kind == TL_SV_VALUE &&
+                    tl_type_elem(p->value->type)->kind == TL_TYPE_SCALAR &&
+                    tl_dtype_is_float(tl_type_elem(p->value->type)->dtype) &&
+                    strcmp(call->row->name, "store") == 0;
+   if (is_turned)
+      tl_blame_sv(s, behind, TL_WANT_POINTER);
    const char *why = p->kind == TL_SV_VALUE   ? tl_help_parameter(s, p->value)
                      : p->kind == TL_SV_TUPLE ? tl_help_list(s, p->tuple)
                                               : NULL;
-   if (p->kind == TL_SV_NONE)
+   if (p->kind == TL_SV_NONE && !p->s.len)
+      tl_help(s->diags, "None is what store(..) gives, and a function without 'return': keep the "
+                        "pointer, and give that no name");
+   else if (p->kind == TL_SV_NONE)
       tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
                         "'if pointer is not None'");
    else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&
@@ -321,6 +335,9 @@ static void
 help_mask(TlSema *s, const TlCall *call, unsigned i, const TlValue *m, const TlType *to)
 {
    const TlType *elem = tl_type_elem(m->type);
+   uint64_t bits;
+   bool is_count =
+      elem->kind == TL_TYPE_SCALAR && !tl_type_is_tile(m->type) && !tl_is_const(m, &bits);
    bool is_after_mask = i > 1 && is_mask(&call->args[i - 1]);
    bool is_before_mask = i + 1 < call->num_args && is_mask(&call->args[i + 1]);
    bool is_offset = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) &&
@@ -348,6 +365,11 @@ help_mask(TlSema *s, const TlCall *call, unsigned i, const TlValue *m, const TlT
               "offsets are added to the pointer: %s(x + offsets, ..); a mask is a "
               "comparison, offsets < n",
               call->row->name);
+   else if (is_count)
+      tl_help(s->diags,
+              "a mask says for each element whether it is accessed: compare the offsets with the "
+              "number, mask=offsets < %.40s",
+              argument_text(s, call, i));
    else if (elem->kind == TL_TYPE_SCALAR)
       tl_help(s->diags, "compare: mask != 0, or .to(tl.int1)");
    else
@@ -437,6 +459,14 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
    const char *help = tl_slip_help(call->row, TL_SLIP_WRONG, param);
    if (help && v->kind == TL_SV_TUPLE && strcmp(what, "an integer") == 0)
       help = NULL; /* tl.max(x, (0, 1)): several axes */
+   bool is_behind_type =
+      i == 1 && call->args[0].kind == TL_SV_TYPE && tl_starts_with(what, "a type");
+   if (is_behind_type) /* tl.cast(tl.float16, x) */
+      help = tl_arena_printf(s->arena,
+                             "the value comes first, the type behind it: tl.%s(%.40s, "
+                             "%.40s)",
+                             call->row->name, tl_range_text(s, range),
+                             tl_range_text(s, tl_call_arg_range(call, 0)));
    if (v->kind == TL_SV_POISON)
       return false;
    if (tl_sv_is_runtime(v)) {
@@ -472,7 +502,10 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  tl_range_text(s, range));
       else if (help_word(s, call, v))
          return false;
-      else if (help && v->kind != TL_SV_STR && (!is_type || is_size))
+      else if (v->kind == TL_SV_NONE && v->s.len)
+         (void)tl_help_no_number(s, v);
+      else if (help && (v->kind != TL_SV_STR || call->row->fn == tl_builtin_stdlib) &&
+               (!is_type || is_size))
          tl_help(s->diags, "%s", help);
       else if (is_type && v->kind == TL_SV_STR && type_named(tl_text_cstr(s, v->s)))
          tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));

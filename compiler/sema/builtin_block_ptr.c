@@ -22,9 +22,15 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
    tl_sv_items(&call->args[arg], &items, &num);
    if (call->args[arg].kind == TL_SV_POISON)
       return false;
-   if (num != rank)
-      return tl_refuse(s->diags, E0326, range, tl_call_param(s, call, arg), call->row->name, rank,
-                       num);
+   if (num != rank) {
+      const TlSv *given = &call->args[arg];
+      tl_report(s->diags, E0326, range, tl_call_param(s, call, arg), call->row->name, rank, num);
+      if (given->kind == TL_SV_VALUE && tl_type_is_tile(given->value->type) &&
+          call->row->fn == tl_builtin_descriptor_store) /* d.store(v, [i, j]) */
+         tl_help(s->diags, "the offsets come first: desc.store([i, j], %.40s)",
+                 tl_range_text(s, range));
+      return false;
+   }
    for (unsigned i = 0; i < rank; i++) {
       if (tl_sv_is_number(&items[i]) && !items[i].is_strong && items[i].kind != TL_SV_FLOAT) {
          out[i] = tl_sema_value_as(s, &items[i], dtype, range);

@@ -50,6 +50,12 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
       return tl_sv_none();
    if (is_const) /* "no program gets here", or the kernel is compiled for other values */
       tl_report(s->diags, W0212, call->range, tl_range_text(s, tl_call_arg_range(call, 0)));
+   /* n % 16 promises that it is not 0.  What a guess made a number may be none. */
+   const TlType *type = c->kind == TL_SV_VALUE ? c->value->type : NULL;
+   bool is_number = type && type->kind == TL_TYPE_SCALAR && type->dtype != TL_I1;
+   if (is_number && (c->value->def || !tl_is_tried(s)))
+      tl_report(s->diags, W0231, tl_call_arg_range(call, 0), call->row->name,
+                tl_type_cstr(s->arena, type));
    TlValue *v = tl_sema_condition(s, c, tl_call_arg_range(call, 0));
    if (!v)
       return tl_sv_poison();

@@ -71,7 +71,14 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
       else
          tl_report(s->diags, E0312, call->range, "batch", x->shape[d], y->shape[d]);
       note_operands(s, call, a, b);
-      if (k != y->shape[r - 2] && k == y->shape[r - 1])
+      uint32_t shape[TL_MAX_RANK];
+      memcpy(shape, x->shape, sizeof shape);
+      shape[r - 2] = y->shape[r - 2];
+      shape[r - 1] = k;
+      const char *factors = tl_help_exchanged(s, a, b, r, shape);
+      if (factors)
+         tl_help(s->diags, "%s", factors);
+      else if (k != y->shape[r - 2] && k == y->shape[r - 1])
          tl_help(s->diags, "transpose the right operand: tl.trans(b)");
       return false;
    }
@@ -131,7 +138,12 @@ accumulator(TlSema *s, const TlCall *call, const TlType *type, TlDtype wanted)
    if (acc->type != type) {
       tl_report(s->diags, E0333, range, tl_type_cstr(s->arena, type),
                 tl_type_cstr(s->arena, acc->type));
-      if (tl_type_same_shape(acc->type, type) && tl_type_elem(acc->type)->kind == TL_TYPE_SCALAR)
+      const TlValue *const left = call->args[DOT_A].value, *const right = call->args[DOT_B].value;
+      const char *factors = tl_help_exchanged(s, left, right, acc->type->rank, acc->type->shape);
+      if (factors)
+         tl_help(s->diags, "%s", factors);
+      else if (tl_type_same_shape(acc->type, type) &&
+               tl_type_elem(acc->type)->kind == TL_TYPE_SCALAR)
          tl_help(s->diags, "start it as tl.%s, or say out_dtype=tl.%s",
                  tl_dtype_info[type->elem->dtype].triton_name,
                  tl_dtype_info[tl_type_elem(acc->type)->dtype].triton_name);

@@ -86,8 +86,16 @@ finish_load(TlSema *s, TlValue *ptr, TlValue *mask, TlValue *other, const TlAttr
 static bool
 broadcast_with(TlSema *s, const TlCall *call, TlValue **ptr, TlValue **v, unsigned arg)
 {
-   if (tl_sema_broadcast(s, ptr, v, call->range))
+   const TlType *before = (*ptr)->type, *with = (*v)->type;
+   if (tl_sema_broadcast(s, ptr, v, call->range)) {
+      if (tl_type_is_tile(before) && !tl_type_same_shape(before, (*ptr)->type) &&
+          with->rank > before->rank)
+         tl_report(s->diags, W0233, tl_call_arg_range(call, arg), tl_call_param(s, call, arg),
+                   tl_shape_text(s, with->rank, with->shape),
+                   tl_shape_text(s, before->rank, before->shape),
+                   tl_shape_text(s, (*ptr)->type->rank, (*ptr)->type->shape));
       return true;
+   }
    tl_help(s->diags,
            "'%s' is one number, or has the shape of the pointer: make both from one index, or add "
            "dimensions: m[:, None]",

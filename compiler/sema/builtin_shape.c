@@ -147,7 +147,13 @@ TlSv
 tl_builtin_item(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_value(s, call, 0);
-   return x ? tl_sv_value(reshape(s, call, x, 0, NULL, false)) : tl_sv_poison();
+   if (!x)
+      return tl_sv_poison();
+   TlSv v = tl_sv_value(reshape(s, call, x, 0, NULL, false));
+   if (tl_type_is_tile(x->type) && tl_type_num_elems(x->type) > 1)
+      tl_help(s->diags, "it is for a tile of one element; one number of many is tl.sum(x) or "
+                        "tl.max(x)");
+   return v;
 }
 
 /* ---- permutations ---- */

@@ -62,13 +62,99 @@ tl_builtin_method(const char *name)
    return NULL;
 }
 
+/* ---- what functions of the library take ---- */
+typedef enum TlLibraryKind {
+   ANY_VALUE,
+   A_TILE,
+   A_SIZE,  /* a known integer */
+   AN_AXIS, /* a known dimension of the first argument, or None */
+   A_FLAG,
+   AN_INTEGER,
+} TlLibraryKind;
+
+static TlLibraryKind
+library_kind(const char *function, const char *param)
+{
+   static const struct {
+      const char *function, *param; /* "": all of its parameters */
+      TlLibraryKind kind;
+   } rows[] = {
+      {"sort", "x", A_TILE},
+      {"sort", "dim", AN_AXIS},
+      {"sort", "descending", A_FLAG},
+      {"bitonic_merge", "x", A_TILE},
+      {"bitonic_merge", "dim", AN_AXIS},
+      {"bitonic_merge", "descending", A_FLAG},
+      {"topk", "x", A_TILE},
+      {"topk", "k", A_SIZE},
+      {"topk", "dim", AN_AXIS},
+      {"swizzle2d", "", AN_INTEGER},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].function, function) == 0 &&
+          (!rows[i].param[0] || strcmp(rows[i].param, param) == 0))
+         return rows[i].kind;
+   return ANY_VALUE;
+}
+
+static bool
+is_integer_argument(TlSema *s, const TlCall *call, unsigned i)
+{
+   const TlSv *v = &call->args[i];
+   TlValue *x = v->kind == TL_SV_INT ? NULL : tl_call_value(s, call, i);
+   if (v->kind == TL_SV_INT)
+      return true;
+   if (!x)
+      return false;
+   const TlType *elem = tl_type_elem(x->type);
+   if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype))
+      return true;
+   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name, "integers",
+             tl_sv_text(s, v));
+   tl_blame(s, x, TL_WANT_INT);
+   if (elem->kind == TL_TYPE_PTR)
+      tl_help(s->diags, "load the values first: tl.load(pointer)");
+   else
+      tl_help(s->diags, "it is called as %s, all of them whole numbers",
+              tl_builtin_signature(s->arena, call->row, call->is_method));
+   return false;
+}
+
 /* Told of the call, before the library's own operations refuse what they get. */
+static bool
+is_of_kind(TlSema *s, const TlCall *call, unsigned i, TlLibraryKind kind)
+{
+   const TlSv *v = &call->args[i], *first = &call->args[0];
+   int64_t size;
+   bool flag;
+   unsigned axis;
+   switch (kind) {
+   case ANY_VALUE:
+      return true;
+   case A_TILE:
+      return tl_call_tile(s, call, i) != NULL;
+   case A_SIZE:
+      return tl_call_int(s, call, i, &size);
+   case A_FLAG:
+      return v->kind == TL_SV_NONE || tl_call_bool(s, call, i, &flag);
+   case AN_AXIS:
+      return v->kind == TL_SV_NONE || first->kind != TL_SV_VALUE ||
+             tl_call_axis(s, call, i, first->value->type, first->value->type->rank, &axis);
+   case AN_INTEGER:
+      return is_integer_argument(s, call, i);
+   }
+   return true;
+}
+
 static bool
 is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
 {
    const TlSv *v = &call->args[i];
+   bool is_run_time = tl_is_constexpr_annotation(p->annotation) && tl_sv_is_runtime(v);
+   if (!is_run_time && !is_of_kind(s, call, i, library_kind(call->row->name, p->name)))
+      return false;
    if (tl_is_constexpr_annotation(p->annotation)) {
-      if (!tl_sv_is_runtime(v))
+      if (!is_run_time)
          return true;
       tl_report(s->diags, E0301, tl_call_arg_range(call, i), p->name, call->row->name,
                 tl_sv_text(s, v));

@@ -482,7 +482,13 @@ report_no_function(TlSema *s, const TlSv *fn, TlRange range)
    if (tl_sv_is_runtime(fn) && name > 2 && strncmp(text + name - 2, ".T", 2) == 0)
       tl_help(s->diags, "the transpose is written without parentheses, %.*s, or tl.trans(x)",
               (int)name, text);
-   if (memchr(text, '.', name) && !tl_sv_is_runtime(fn) && fn->kind != TL_SV_TUPLE)
+   if (fn->kind == TL_SV_MODULE && fn->module->kind == TL_MOD_BUILTIN) {
+      bool is_random =
+         name >= strlen("random") && tl_starts_with(text + name - strlen("random"), "random");
+      tl_help(s->diags, "it is a module, and its functions are called by their names: %s",
+              is_random ? "tl.rand(seed, offsets), tl.randint(seed, offsets)"
+                        : tl_arena_printf(s->arena, "%.*s.f(..)", (int)name, text));
+   } else if (memchr(text, '.', name) && !tl_sv_is_runtime(fn) && fn->kind != TL_SV_TUPLE)
       tl_help(s->diags,
               "'%.*s' is a value, and no function: leave the parentheses out; how long an array is "
               "a kernel is told by a parameter",

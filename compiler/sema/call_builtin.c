@@ -367,6 +367,24 @@ opaque_argument(TlSema *s, const TlArgs *args, bool report)
    return false;
 }
 
+/* An error was reported of an argument.  What is accessed is an address all the same: a typing
+ * without types learns it. */
+static bool
+has_poison(TlSema *s, const TlBuiltin *row, const TlArgs *args)
+{
+   bool is_access = (row->namespaces & TL_NS_TL) &&
+                    (strcmp(row->name, "load") == 0 || strcmp(row->name, "store") == 0);
+   bool any = false;
+   for (unsigned i = 0; i < args->num_pos; i++)
+      any |= args->pos[i].kind == TL_SV_POISON;
+   for (unsigned i = 0; i < args->num_kw; i++)
+      any |= args->kw[i].kind == TL_SV_POISON;
+   const TlSv *first = any && is_access && args->num_pos ? &args->pos[0] : NULL;
+   if (first && first->kind == TL_SV_VALUE && !tl_type_is_ptr_like(first->value->type))
+      tl_blame_sv(s, first, TL_WANT_POINTER);
+   return any;
+}
+
 TlSv
 tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, TlRange range)
 {
@@ -414,12 +432,8 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    call.arg_ranges = tl_new_array(s->arena, TlRange, sig->num);
    if (!bind_args(s, row, sig, &args, &call))
       return tl_sv_poison();
-   for (unsigned i = 0; i < args.num_pos; i++)
-      if (args.pos[i].kind == TL_SV_POISON)
-         return tl_sv_poison();
-   for (unsigned i = 0; i < args.num_kw; i++)
-      if (args.kw[i].kind == TL_SV_POISON)
-         return tl_sv_poison();
+   if (has_poison(s, row, &args))
+      return tl_sv_poison();
    if (host && strcmp(row->name, "print") == 0)
       return tl_sv_none();
    TlRange saved = s->b.range;

@@ -318,6 +318,13 @@ tl_help_no_number(TlSema *s, const TlSv *v)
               tl_parameter_names(s, &tl_ast_Function(v->func->node)->params));
       return true;
    case TL_SV_NONE:
+      if (v->s.len) {
+         tl_help(s->diags,
+                 "'%s' is given None: give it a number, or let the kernel ask '%s is not None' "
+                 "before it is used",
+                 v->s.data, v->s.data);
+         return true;
+      }
       tl_help(s->diags, "None is what functions without 'return' give, store(..) among them, and "
                         "an argument that is left out: test that with 'is not None'");
       return true;

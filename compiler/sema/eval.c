@@ -197,6 +197,8 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
              tl_sv_describe(s, b));
    if ((op == TL_AST_OP_MOD || op == TL_AST_OP_ADD) && a->kind == TL_SV_STR)
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
+   else if (none && none->s.len)
+      (void)tl_help_no_number(s, none);
    else if (none)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
    else if (a->kind == TL_SV_VALUE && tl_type_is_ptr_like(a->value->type) &&
@@ -1188,6 +1190,10 @@ set_item(TlSema *s, TlFrame *f, const TlSv *self, const TlSv *key, TlSv value, T
       return true;
    }
    tl_report(s->diags, E0230, range, tl_sv_describe(s, self));
+   if (self->kind == TL_SV_BLOCKPTR)
+      tl_help(s->diags, self->block_ptr->is_descriptor
+                           ? "its block is written by desc.store([i, j], value)"
+                           : "its block is written by tl.store(pointer, value)");
    if (self->kind == TL_SV_VALUE && self->value->type->kind == TL_TYPE_SCALAR)
       tl_blame_sv(s, self, TL_WANT_POINTER);
    if (tl_is_plain(self))

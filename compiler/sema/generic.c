@@ -6,10 +6,13 @@
  * were guessed, what is wrong with sizes is none. */
 #include "sema/generic.h"
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "sema/impl.h"
+#include "sema/launch_args.h"
 #include "sema/lint.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Param {
@@ -43,8 +46,11 @@ typedef struct Checker {
    Param *params;
    unsigned world;
    enum { SAME, RISING, FALLING } spread; /* how sizes that are guessed differ from each other */
-   bool is_over;    /* the trial: what loops are entered with is known, or never will be */
-   bool is_refined; /* by what the trial found wanting: another may do better */
+   bool is_over;          /* the trial: what loops are entered with is known, or never will be */
+   bool is_refined;       /* by what the trial found wanting: another may do better */
+   bool has_wrong_launch; /* an error was reported of one */
+   unsigned given_trials; /* of what launches give, so far */
+   const char **forced;   /* by parameter, what a launch gives it; NULL: guessed */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
    bool needs_other; /* one of them does, which nothing describes */
@@ -111,6 +117,8 @@ entry_of(const Checker *c, unsigned i, unsigned variant)
                         : p->want == TL_WANT_ONE     ? "1"
                         : p->want == TL_WANT_ADDRESS ? "i64"
                                                      : "i32";
+   if (c->forced[i])
+      return c->forced[i];
    if (!p->is_pointer)
       return scalar;
    return tl_arena_printf(c->s->arena, "*%s", p->has_want ? scalar : variants[variant].element);
@@ -293,12 +301,57 @@ try_out(Checker *c, unsigned variant)
    return t;
 }
 
+/* Does it come from the value by what keeps each element's number? */
+static bool
+is_copy_of(const TlValue *v, const TlValue *of)
+{
+   while (v != of && v->def && v->def->num_args == 1 &&
+          (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_SPLAT ||
+           v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS))
+      v = tl_arg(v->def, 0);
+   return v == of;
+}
+
+/* offsets < n, where n is what a load took for its mask: the first is right, so it is a number. */
+static bool
+is_ordered(const TlFunc *f, const TlValue *v)
+{
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      bool is_order = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE || op->opcode == TL_OP_GT ||
+                      op->opcode == TL_OP_GE;
+      for (unsigned i = 0; is_order && i < 2; i++)
+         if (is_copy_of(tl_arg(op, i), v) && tl_type_is_tile(tl_arg(op, 1 - i)->type))
+            return true;
+   }
+   return false;
+}
+
+/* Takes parameters that were taken for masks, and are compared with tiles, for numbers. */
+static bool
+unmask(Checker *c, const TlFunc *f)
+{
+   bool any = false;
+   for (unsigned i = 0; i < c->kernel->num_params; i++) {
+      Param *p = &c->params[i];
+      bool is_mask = c->guesses[i].is_used && c->guesses[i].value && p->has_want &&
+                     p->want == TL_WANT_BOOL && !p->is_pointer;
+      if (!is_mask || !is_ordered(f, c->guesses[i].value))
+         continue;
+      p->want = TL_WANT_INT;
+      any = true;
+   }
+   return any;
+}
+
 static Trial
 try_variant(Checker *c, unsigned variant)
 {
    memset(c->params, 0, c->kernel->num_params * sizeof *c->params);
    Trial t = try_out(c, variant);
    while (!t.func && c->is_refined)
+      t = try_out(c, variant);
+   if (t.func && unmask(c, t.func))
       t = try_out(c, variant);
    for (unsigned i = 0; i < c->kernel->num_params; i++)
       c->needs_other |= c->params[i].needs_other && !c->params[i].is_pointer;
@@ -524,6 +577,90 @@ is_certain(const TlDiag *d)
    return false;
 }
 
+static const TlDiag *
+first_error(const TlDiag *d)
+{
+   while (d && d->severity != TL_SEV_ERROR)
+      d = d->next;
+   return d;
+}
+
+typedef struct Place {
+   TlRange range;
+   const TlNode *statement; /* the innermost around it so far */
+   const TlNode *call;      /* which is the place itself */
+} Place;
+
+static void
+find_place(void *user, TlNode *n)
+{
+   Place *p = user;
+   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
+                    p->range.begin < n->range.end;
+   if (!is_within)
+      return;
+   if (n->kind >= TL_AST_EXPR_STMT)
+      p->statement = n;
+   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
+      p->call = n;
+   tl_ast_children(n, find_place, p);
+}
+
+/* In the main file; nothing is there of a place in another. */
+static Place
+place_of(TlSema *s, TlRange range)
+{
+   Place p = {.range = range};
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_place(&p, body->data[i]);
+   return p;
+}
+
+static bool
+is_same_statement(const Checker *c, const TlDiag *a, const TlDiag *b)
+{
+   const TlNode *at = place_of(c->s, a->range).statement;
+   return at && at == place_of(c->s, b->range).statement;
+}
+
+static unsigned
+num_guessed_sizes(const Checker *c)
+{
+   unsigned num = 0;
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      num += is_guessed_size(c, i);
+   return num;
+}
+
+/* The numbers of elements that a reshape has and is to have. */
+static bool
+read_elements(const TlDiag *d, unsigned long long *have, unsigned long long *want)
+{
+   const char *first = strstr(d->text, " has "), *last = first;
+   for (const char *at = first; at; at = strstr(at + 1, " has "))
+      last = at;
+   return first && sscanf(first, " has %llu", have) == 1 && sscanf(last, " has %llu", want) == 1;
+}
+
+/* Twice as many elements with every size: x.reshape((2, BLOCK)). */
+static bool
+has_one_ratio(const Trial *trials, const TlDiag *d)
+{
+   unsigned long long have = 0, want = 0, h, w;
+   if (!read_elements(d, &have, &want))
+      return false;
+   bool differ = false;
+   for (unsigned v = 0; v < TINY; v++) {
+      const TlDiag *e = same_diag(trials[v].first, d);
+      if (!e || !read_elements(e, &h, &w) || h * want != w * have)
+         return false;
+      differ |= h != have;
+   }
+   return differ;
+}
+
 /* Shapes that fit with no size, neither one for all nor one for each: x[:, None] stored where x
  * goes. */
 static bool
@@ -533,6 +670,7 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
    size_t len = strlen(d->text), tail = strlen(backwards);
    bool is_backwards = d->code == TL_DIAG_E0315 && strcmp(d->text + len - tail, backwards) == 0;
    if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312 &&
+       !(d->code == TL_DIAG_E0344 && num_guessed_sizes(c) == 1 && has_one_ratio(trials, d)) &&
        !is_backwards)
       return false;
    for (unsigned v = 0; v < TINY; v++)
@@ -541,7 +679,8 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
    bool is_wrong = true;
    for (c->spread = RISING; is_wrong && c->spread <= FALLING; c->spread++) {
       Trial t = try_variant(c, 0);
-      is_wrong = same_diag(t.first, d);
+      const TlDiag *e = first_error(t.first);
+      is_wrong = e && (same_diag(t.first, d) || is_same_statement(c, d, e));
    }
    c->spread = SAME;
    return is_wrong;
@@ -579,14 +718,6 @@ report_certain(Checker *c, const Trial *trials)
    return false;
 }
 
-static const TlDiag *
-first_error(const TlDiag *d)
-{
-   while (d && d->severity != TL_SEV_ERROR)
-      d = d->next;
-   return d;
-}
-
 static unsigned
 count_errors(const TlDiag *d)
 {
@@ -603,39 +734,6 @@ is_about_guesses(const Checker *c, const TlDiag *d, bool has_number)
 {
    return d->code == TL_DIAG_E0200 || d->code == TL_DIAG_E0222 || d->code == TL_DIAG_E0342 ||
           d->code == TL_DIAG_E0345 || (has_number && hangs_on_a_number(c, d));
-}
-
-typedef struct Place {
-   TlRange range;
-   const TlNode *statement; /* the innermost around it so far */
-   const TlNode *call;      /* which is the place itself */
-} Place;
-
-static void
-find_place(void *user, TlNode *n)
-{
-   Place *p = user;
-   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
-                    p->range.begin < n->range.end;
-   if (!is_within)
-      return;
-   if (n->kind >= TL_AST_EXPR_STMT)
-      p->statement = n;
-   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
-      p->call = n;
-   tl_ast_children(n, find_place, p);
-}
-
-/* In the main file; nothing is there of a place in another. */
-static Place
-place_of(TlSema *s, TlRange range)
-{
-   Place p = {.range = range};
-   const TlNodeList *body = &s->impl->main->ast->body;
-   for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
-         find_place(&p, body->data[i]);
-   return p;
 }
 
 /* Would another type of what pointers lead to change it? */
@@ -712,6 +810,23 @@ sizes_text(const Checker *c)
    return tl_sb_cstr(&sb);
 }
 
+/* "tile<fp32, 64x16> and 64 in tile<fp32, 64>": one number for each row, beside the columns. */
+static bool
+is_row_beside_columns(const char *text)
+{
+   static const char in[] = " in tile<";
+   unsigned dims[2][2] = {{0}};
+   for (int i = 0; i < 2; i++) {
+      text = strstr(text, in);
+      const char *comma = text ? strchr(text, ',') : NULL;
+      if (!comma || sscanf(comma, ", %ux%u", &dims[i][0], &dims[i][1]) < 1)
+         return false;
+      text = comma;
+   }
+   int table = dims[0][1] ? 0 : 1;
+   return dims[table][1] && !dims[1 - table][1] && dims[1 - table][0] == dims[table][0];
+}
+
 /* Does it say that rows meet columns?  Large kernels have sizes that are to be equal. */
 static bool
 is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
@@ -721,6 +836,7 @@ is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
    bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
    bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
    return d->code == TL_DIAG_E0312 || d->code == TL_DIAG_E0333 ||
+          (d->code == TL_DIAG_E0290 && is_row_beside_columns(d->text)) ||
           (is_shapes && (num_sizes <= 2 || (is_access && num_sizes <= 4)));
 }
 
@@ -737,9 +853,7 @@ static void
 check_spread(Checker *c, unsigned variant)
 {
    enum { MANY = 6 }; /* such kernels relate them, and unroll loops over them */
-   unsigned num_sizes = 0;
-   for (unsigned i = 0; i < c->kernel->num_params; i++)
-      num_sizes += is_guessed_size(c, i);
+   unsigned num_sizes = num_guessed_sizes(c);
    if (num_sizes < 2 || num_sizes > MANY)
       return;
    c->spread = RISING;
@@ -755,9 +869,7 @@ check_spread(Checker *c, unsigned variant)
 static bool
 check_only_size(Checker *c, const Trial *trials, const char *sizes, unsigned variant)
 {
-   unsigned num_sizes = 0;
-   for (unsigned i = 0; i < c->kernel->num_params; i++)
-      num_sizes += is_guessed_size(c, i);
+   unsigned num_sizes = num_guessed_sizes(c);
    const TlDiag *d = variant ? first_error(trials[0].first) : NULL;
    if (!d || !num_sizes || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
       return false;
@@ -778,9 +890,150 @@ has_broken_import(const TlSema *s)
    return false;
 }
 
+/* ---- what launches give ---- */
+/* Is what the launch gives another thing than what the kernel was typed with? */
+static bool
+may_misfit(const Param *p, TlArgKind given)
+{
+   bool is_number = given == TL_ARG_INT || given == TL_ARG_FLOAT;
+   if (p->is_pointer)
+      return given != TL_ARG_UNKNOWN && given != TL_ARG_ARRAY;
+   if (!is_number)
+      return given != TL_ARG_UNKNOWN;
+   return given == TL_ARG_FLOAT && !(p->has_want && p->want != TL_WANT_INT);
+}
+
+/* What the kernel says where what is in c->forced is given; NULL: there is a way through it. */
+static const TlDiag *
+try_given(Checker *c, unsigned variant, unsigned worlds)
+{
+   enum { MOST_TRIALS = 64 };
+   const TlDiag *first = NULL;
+   unsigned world = c->world;
+   bool is_right = false;
+   for (unsigned w = 0; w < worlds && !is_right; w++) {
+      if (++c->given_trials > MOST_TRIALS) {
+         is_right = true; /* for all that is known */
+         break;
+      }
+      c->world = (world + w) % worlds;
+      Trial t = try_variant(c, variant);
+      const TlDiag *d = first_error(t.first);
+      is_right = t.func || !d;
+      first = first ? first : d;
+   }
+   c->world = world;
+   return is_right ? NULL : first;
+}
+
+/* The error that goes when parameter i is not given what it is; other arguments may be None for the
+ * same reason as this one, or by it take a way that has no use for this. */
+static const TlDiag *
+blame_given(Checker *c, const TlLaunchArg *args, unsigned i, unsigned variant, unsigned worlds)
+{
+   bool is_none = args[i].kind == TL_ARG_NONE;
+   memset(c->forced, 0, c->kernel->num_params * sizeof *c->forced);
+   for (unsigned p = 0; p < c->kernel->num_params; p++) {
+      bool is_open = args[p].kind == TL_ARG_UNKNOWN && !c->kernel->params[p].is_constexpr;
+      if (is_none && is_open)
+         return NULL;
+      if (args[p].kind == TL_ARG_NONE && p != i)
+         c->forced[p] = tl_arg_kind_entry(TL_ARG_NONE);
+   }
+   const TlDiag *without = try_given(c, variant, worlds);
+   c->forced[i] = tl_arg_kind_entry(args[i].kind);
+   const TlDiag *with = without ? NULL : try_given(c, variant, worlds);
+   memset(c->forced, 0, c->kernel->num_params * sizeof *c->forced);
+   return with;
+}
+
+/* "exchange 'n' and 'out'", where the other is as much out of place. */
+static void
+help_given(Checker *c, const TlLaunchArg *args, const Param *params, unsigned i)
+{
+   TlSema *s = c->s;
+   const TlKernelInfo *k = c->kernel;
+   const char *text = tl_range_text(s, args[i].node->range);
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned p = 0; p < k->num_params; p++)
+      tl_sb_printf(&names, "%s%s", p ? ", " : "", k->params[p].name);
+   for (unsigned p = i + 1; p < k->num_params; p++)
+      if (args[p].node && !k->params[p].is_constexpr && may_misfit(&params[p], args[p].kind) &&
+          !may_misfit(&params[i], args[p].kind) && !may_misfit(&params[p], args[i].kind)) {
+         tl_help(s->diags, "the order is %s: exchange '%.40s' and '%.40s'", tl_sb_cstr(&names),
+                 text, tl_range_text(s, args[p].node->range));
+         return;
+      }
+   if (args[i].kind == TL_ARG_NONE)
+      tl_help(s->diags, "give it a value, or let the kernel ask '%s is not None' before it is used",
+              k->params[i].name);
+   else if (args[i].kind == TL_ARG_SIZES)
+      tl_help(s->diags, "give its items one by one: %.40s[0], %.40s[1]", text, text);
+   else if (args[i].kind == TL_ARG_TEXT)
+      tl_help(s->diags, "only parameters annotated tl.constexpr take texts");
+   else if (strstr(text, "data_ptr("))
+      tl_help(s->diags, "give the array itself: %.*s", (int)(strstr(text, ".data_ptr(") - text),
+              text);
+   else
+      tl_help(s->diags, "the order is %s", tl_sb_cstr(&names));
+}
+
+/* Reports the first argument that no way through the kernel takes. */
+static bool
+check_launch_args(Checker *c, const TlAstCall *call, const Param *params, unsigned variant,
+                  unsigned worlds)
+{
+   TlSema *s = c->s;
+   const TlKernelInfo *k = c->kernel;
+   TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
+   tl_launch_args(s, k, call, args);
+   for (unsigned i = 0; i < k->num_params; i++) {
+      if (!args[i].node || k->params[i].is_constexpr || k->params[i].type ||
+          !may_misfit(&params[i], args[i].kind))
+         continue;
+      const TlDiag *d = blame_given(c, args, i, variant, worlds);
+      if (!d)
+         continue;
+      tl_report(s->diags, E0236, args[i].node->range, k->params[i].name, k->name,
+                params[i].is_pointer ? "a pointer to an array" : "a number",
+                tl_arg_kind_text(args[i].kind));
+      help_given(c, args, params, i);
+      tl_note(s->diags, N0200, d->range, "it is used here");
+      return true;
+   }
+   return false;
+}
+
+/* More trials of it cost little. */
+static bool
+is_small(const TlFunc *f)
+{
+   enum { MOST_OPS = 4000 };
+   unsigned n = 0;
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op && n <= MOST_OPS; op = tl_walk_next(op, top))
+      n++;
+   return n <= MOST_OPS;
+}
+
+static void
+check_given(Checker *c, unsigned variant, unsigned worlds)
+{
+   const TlCalls *calls = tl_launches_of(c->s, c->kernel->name);
+   size_t bytes = c->kernel->num_params * sizeof(Param);
+   if (!calls || c->kernel->is_inner || c->has_wrong_launch)
+      return;
+   Param *params = tl_new_array(c->s->arena, Param, c->kernel->num_params + 1);
+   memcpy(params, c->params, bytes);
+   for (size_t i = 0; i < calls->len; i++)
+      if (check_launch_args(c, calls->data[i], params, variant, worlds))
+         return;
+}
+
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
 static void
-check_world(Checker *c, TlChecked *out)
+check_world(Checker *c, TlChecked *out, unsigned worlds)
 {
    Trial trials[NUM_VARIANTS];
    const char *typing = NULL, *sizes = NULL;
@@ -796,9 +1049,13 @@ check_world(Checker *c, TlChecked *out)
             tl_sema_lint_func(c->s, trials[v].func);
          if (trials[v].func && !c->kernel->is_helper && !tl_sema_has_effect(trials[v].func))
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
-         if (is_exact)
+         if (is_exact) {
             out->func = trials[v].func;
-         else if (!check_only_size(c, trials, sizes, v))
+            return;
+         }
+         if (is_small(trials[v].func))
+            check_given(c, v, worlds);
+         if (!check_only_size(c, trials, sizes, v))
             check_spread(c, v);
          return;
       }
@@ -838,6 +1095,41 @@ num_worlds(const Checker *c)
    return n < MAX_WORLDS ? n : MAX_WORLDS;
 }
 
+/* torch.float16 where the kernel has a type of tl, a fraction where it has a size. */
+static void
+check_launched_constants(Checker *c)
+{
+   TlSema *s = c->s;
+   const TlKernelInfo *k = c->kernel;
+   const TlCalls *calls = tl_launches_of(s, k->name);
+   TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
+   for (size_t n = 0; calls && !c->has_wrong_launch && n < calls->len; n++) {
+      tl_launch_args(s, k, calls->data[n], args);
+      for (unsigned i = 0; i < k->num_params; i++) {
+         const TlNode *node = k->params[i].is_constexpr ? args[i].node : NULL;
+         const char *text = node ? tl_range_text(s, node->range) : "";
+         TlSv type;
+         bool is_fraction = args[i].kind == TL_ARG_FLOAT && c->hints[i].is_size;
+         bool is_foreign = c->hints[i].use == TL_CONST_DTYPE && tl_starts_with(text, "torch.") &&
+                           tl_dtype_constant(s, text + strlen("torch."), &type);
+         bool is_text = args[i].kind == TL_ARG_TEXT && c->hints[i].is_size;
+         if (!node || (!is_fraction && !is_foreign && !is_text))
+            continue;
+         tl_report(s->diags, E0236, node->range, k->params[i].name, k->name,
+                   is_foreign ? "a type of tl" : "the size of a tile",
+                   is_foreign ? "one of torch" : tl_arg_kind_text(args[i].kind));
+         if (is_text)
+            tl_help(s->diags, "a size is a number, written without quotes");
+         else if (is_fraction)
+            tl_help(s->diags, "sizes are whole numbers: '//' divides to one, and "
+                              "triton.next_power_of_2(n) is what a tile may have");
+         else
+            tl_help(s->diags, "write tl.%s", text + strlen("torch."));
+         return;
+      }
+   }
+}
+
 /* An error was reported of the type of one of its parameters (launch_check.c). */
 static bool
 has_bad_annotation(TlSema *s, const TlKernelInfo *k)
@@ -865,14 +1157,23 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.spec.kernel = k->name;
    c.spec.may_return = !k->is_launched;
    c.params = tl_new_array(s->arena, Param, k->num_params + 1);
+   c.forced = tl_new_array(s->arena, const char *, k->num_params + 1);
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
-   tl_const_hints(s, k, hints);
-   unsigned worlds = num_worlds(&c);
+   unsigned errors_before = s->diags->num_errors;
    if (!tl_check_launches(s, k) || has_bad_annotation(s, k))
       return out; /* what comes of it is no news */
+   c.has_wrong_launch = s->diags->num_errors != errors_before;
+   tl_const_hints(s, k, hints, !c.has_wrong_launch);
+   check_launched_constants(&c);
+   if (!c.has_wrong_launch && s->diags->num_errors != errors_before) {
+      c.has_wrong_launch = true;
+      memset(hints, 0, (k->num_params + 1) * sizeof *hints);
+      tl_const_hints(s, k, hints, false);
+   }
+   unsigned worlds = num_worlds(&c);
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;
-      check_world(&c, &out);
+      check_world(&c, &out, worlds);
       if (out.func || out.is_unproved || s->diags->num_errors != errors)
          break;
    }

@@ -24,13 +24,15 @@ typedef enum TlConstUse {
 
 typedef struct TlConstHint {
    TlConstUse use;
+   bool is_size;                /* a tile has as many elements */
    bool is_counted;             /* its uses reckon with it, so that it is a number */
    TL_VEC(const char *) values; /* of launches, then those that it is compared with: entries */
    unsigned num_launched;       /* how many of them launches give */
 } TlConstHint;
 
-/* Parameter by parameter; `hints` has one for each. */
-void tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints);
+/* Parameter by parameter; `hints` has one for each.  What launches give counts when it is asked
+ * for: not where one of them is wrong. */
+void tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints, bool with_launches);
 /* Calls `kernel[grid](..)` of one kernel, in order of the text. */
 typedef TL_VEC(const TlAstCall *) TlCalls;
 /* In the main file; or NULL.  Plain: `k(..)`, outside of compiled functions. */

@@ -126,6 +126,7 @@ read_call(Uses *u, const TlAstCall *call)
       if (!is_name(value, u->name))
          continue;
       u->hint->is_counted |= is_range;
+      u->hint->is_size |= is_range;
       if (is_dtype_keyword(keyword) || (is_cast && i == 0))
          take(u, TL_CONST_DTYPE);
       const char *word = word_for(keyword);
@@ -325,12 +326,12 @@ tl_plain_calls_of(TlSema *s, const char *kernel)
 }
 
 void
-tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints)
+tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints, bool with_launches)
 {
    const TlSvFunc *fn = tl_function_of(s, k->name);
    Launches l = {s, k, hints, tl_module_frame(s, s->impl->main)};
    const TlCalls *calls = tl_launches_of(s, k->name);
-   for (size_t i = 0; calls && i < calls->len; i++)
+   for (size_t i = 0; calls && with_launches && i < calls->len; i++)
       read_launch(&l, calls->data[i]);
    for (unsigned p = 0; p < k->num_params && fn; p++) {
       Uses u = {s, tl_intern_cstr(s->strings, k->params[p].name), &hints[p], 0};

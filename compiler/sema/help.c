@@ -165,6 +165,30 @@ tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, const uint32_t 
 }
 
 const char *
+tl_help_exchanged(TlSema *s, const TlValue *a, const TlValue *b, unsigned rank,
+                  const uint32_t *shape)
+{
+   const TlType *x = a->type, *y = b->type;
+   if (rank < 2 || x->rank != rank || y->rank != rank || x->shape[rank - 2] != y->shape[rank - 1] ||
+       y->shape[rank - 2] != shape[rank - 2] || x->shape[rank - 1] != shape[rank - 1] ||
+       tl_type_same_shape(x, y))
+      return NULL;
+   return tl_arena_printf(s->arena,
+                          "the operands of 'dot' are exchanged: dot(right, left) of these two has "
+                          "the shape %s",
+                          tl_shape_text(s, rank, shape));
+}
+
+const char *
+tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape)
+{
+   const TlOp *op = v->def;
+   return op && op->opcode == TL_OP_DOT
+             ? tl_help_exchanged(s, tl_arg(op, 0), tl_arg(op, 1), rank, shape)
+             : NULL;
+}
+
+const char *
 tl_help_dot_order(TlSema *s, const TlCall *call)
 {
    enum { ACC, LEFT, RIGHT };

@@ -12,6 +12,11 @@ const char *tl_help_quotient(TlSema *s, const TlValue *v);
 /* Of a tile whose dimensions are those of `shape` in another order; `text` is how it is written. */
 const char *tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, const uint32_t *shape,
                                const char *text);
+/* dot(a, b) where dot(b, a) has the shape. */
+const char *tl_help_exchanged(TlSema *s, const TlValue *a, const TlValue *b, unsigned rank,
+                              const uint32_t *shape);
+/* The same of a value that a dot has given. */
+const char *tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape);
 /* dot(acc, a, b) where dot(a, b, acc) fits. */
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */

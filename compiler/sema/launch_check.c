@@ -3,6 +3,7 @@
 #include "sema/generic.h"
 #include "sema/builtin.h"
 #include "sema/impl.h"
+#include "sema/launch_args.h"
 
 #include <string.h>
 
@@ -81,11 +82,26 @@ typedef struct Arguments { /* of a heuristic, or the grid */
    const char *dict; /* the lambda's parameter */
 } Arguments;
 
+/* args.total: what they are is a dict. */
+static void
+check_argument_attribute(Arguments *h, const TlNode *n)
+{
+   const TlAstAttribute *a = n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n) : NULL;
+   if (!a || h->a->is_told || a->value->kind != TL_AST_NAME ||
+       tl_ast_Name(a->value)->id != h->dict || param_named(h->a->kernel, a->name) < 0)
+      return;
+   tl_report(h->a->s->diags, E0343, n->range,
+             tl_arena_printf(h->a->s->arena, "'%s', a dict,", h->dict), a->name);
+   tl_help(h->a->s->diags, "its items are taken by name: %s[\"%s\"]", h->dict, a->name);
+   h->a->is_told = true;
+}
+
 /* args["total"], in a lambda of args */
 static void
 find_argument(void *user, TlNode *n)
 {
    Arguments *h = user;
+   check_argument_attribute(h, n);
    const TlAstSubscript *x = n->kind == TL_AST_SUBSCRIPT ? tl_ast_Subscript(n) : NULL;
    bool is_of_dict = x && x->value->kind == TL_AST_NAME && tl_ast_Name(x->value)->id == h->dict;
    if (is_of_dict && x->indices.len == 1 && !h->a->is_told)
@@ -137,7 +153,10 @@ check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
    TlSv v = given && given->kind == TL_AST_NAME
                ? tl_quiet_value(s, tl_module_frame(s, s->impl->main), given, NULL)
                : tl_sv_none();
-   const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : given;
+   const TlNode *local = given && given->kind == TL_AST_NAME && v.kind != TL_SV_FUNC
+                            ? tl_local_value(s, &call->node, tl_ast_Name(given)->id)
+                            : NULL;
+   const TlNode *fn = v.kind == TL_SV_FUNC ? v.func->node : local ? local : given;
    if (fn && fn->kind == TL_AST_TUPLE && tl_ast_Tuple(fn)->items.len > MOST)
       return refuse_grid(s, fn->range, many, fold);
    const TlNode *size = fn && fn->kind == TL_AST_LAMBDA ? tl_ast_Lambda(fn)->body : fn;
@@ -147,6 +166,16 @@ check_grid(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
          return refuse_grid(s, sizes->data[i]->range,
                             "its sizes are integers, and '/' gives a fraction",
                             "round up: triton.cdiv(n, BLOCK)");
+   bool is_one = size && size->kind != TL_AST_TUPLE && size->kind != TL_AST_LIST &&
+                 v.kind != TL_SV_FUNC && !(grid && tl_ast_Subscript(call->func)->is_tuple);
+   if (is_one && size == local && is_quotient(size))
+      return refuse_grid(s, size->range, "its sizes are integers, and '/' gives a fraction",
+                         "round up: triton.cdiv(n, BLOCK)");
+   if (is_one && tl_expression_kind(s, &call->node, size) == TL_ARG_INT)
+      return refuse_grid(s, size->range, "it is a tuple of sizes, and this is one number",
+                         tl_arena_printf(s->arena,
+                                         "write it with a comma, in parentheses: (%.60s,)",
+                                         tl_range_text(s, size->range)));
    if (!fn || fn->kind != TL_AST_LAMBDA)
       return true;
    if (!tl_ast_Lambda(fn)->params.len)
@@ -175,6 +204,12 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
       tl_report(s->diags, E0404, v->range, (unsigned)n);
       return false;
    }
+   bool is_count = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0 ||
+                   strcmp(name, "num_ctas") == 0;
+   if (p < 0 && is_count && (v->kind == TL_AST_STR || v->kind == TL_AST_FLOAT)) {
+      tl_report(s->diags, E0260, v->range, name, tl_range_text(s, v->range));
+      return false;
+   }
    if (p >= 0 || is_launch_option(name))
       return true;
    report_unknown(s, k, tl_ast_name_range(s->sources, keyword), name);
@@ -201,13 +236,159 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
          return;
       }
    }
+   TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
+   tl_launch_args(s, k, call, args);
+   for (unsigned p = 0; p < k->num_params; p++)
+      if (args[p].kind == TL_ARG_ARRAY && k->params[p].is_constexpr) {
+         tl_report(s->diags, E0236, args[p].node->range, k->params[p].name, k->name,
+                   "known when it is compiled", tl_arg_kind_text(TL_ARG_ARRAY));
+         tl_help(s->diags, "give it a number, a text or a type; arrays go to parameters that are "
+                           "not tl.constexpr");
+         return;
+      }
    for (unsigned p = 0; p < k->num_params; p++)
       if (!given[p] && !k->params[p].default_text && !(has_configs && k->params[p].is_constexpr)) {
          tl_report(s->diags, E0251, call->node.range, k->name, k->params[p].name);
-         tl_help(s->diags, "the launch gives each parameter a value, in order or by name: %s=..",
-                 k->params[p].name);
+         TlSb names;
+         tl_sb_init(&names, s->arena);
+         for (unsigned i = 0; i < k->num_params; i++)
+            tl_sb_printf(&names, "%s%s", i ? ", " : "", k->params[i].name);
+         tl_help(s->diags,
+                 "the launch gives each parameter a value, in order or by name, as in %s=..; "
+                 "they are %s",
+                 k->params[p].name, tl_sb_cstr(&names));
          return;
       }
+}
+
+/* BLOCK=64 in the launch of a kernel whose configurations have BLOCK: Triton refuses to measure. */
+typedef struct Configured {
+   TlSema *s;
+   const TlKernelInfo *kernel;
+   const TlNode *keyword; /* of the launch */
+   const char *name;
+   bool is_told;
+} Configured;
+
+static void
+find_configured(void *user, TlNode *n)
+{
+   Configured *c = user;
+   bool is_config = n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0;
+   const TlNode *dict = is_config ? tl_decorator_argument(n, "kwargs", 0) : NULL;
+   const TlNodeList *keys = dict && dict->kind == TL_AST_DICT ? &tl_ast_Dict(dict)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !c->is_told; i++) {
+      const TlNode *key = keys->data[i];
+      if (!key || key->kind != TL_AST_STR || strcmp(tl_ast_Str(key)->value.data, c->name) != 0)
+         continue;
+      tl_report(c->s->diags, E0254, c->keyword->range, c->kernel->name, c->name);
+      tl_help(c->s->diags,
+              "the tuner chooses '%s' from the configurations: leave it out here, or "
+              "there",
+              c->name);
+      tl_note(c->s->diags, N0200, key->range, "a configuration gives it here");
+      c->is_told = true;
+   }
+   tl_ast_children(n, find_configured, c);
+}
+
+static bool
+check_configured(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, const TlNode *autotune)
+{
+   for (size_t i = 0; autotune && i < call->args.len; i++) {
+      const TlNode *a = call->args.data[i];
+      if (a->kind != TL_AST_KEYWORD || !tl_ast_Keyword(a)->name)
+         continue;
+      Configured c = {s, k, a, tl_ast_Keyword(a)->name, false};
+      find_configured(&c, (TlNode *)(uintptr_t)autotune);
+      if (c.is_told)
+         return false;
+   }
+   return true;
+}
+
+/* ---- axes of the grid ---- */
+/* Of a grid as it is written: (a, b), lambda META: (a, b); 0: not known. */
+static unsigned
+num_axes(TlSema *s, const TlNode *at, const TlNode *grid)
+{
+   const TlNode *local =
+      grid && grid->kind == TL_AST_NAME && at ? tl_local_value(s, at, tl_ast_Name(grid)->id) : NULL;
+   grid = local ? local : grid;
+   grid = grid && grid->kind == TL_AST_LAMBDA ? tl_ast_Lambda(grid)->body : grid;
+   return grid && grid->kind == TL_AST_TUPLE ? (unsigned)tl_ast_Tuple(grid)->items.len : 0;
+}
+
+static unsigned
+launched_axes(TlSema *s, const TlAstCall *call)
+{
+   const TlAstSubscript *x =
+      call->func->kind == TL_AST_SUBSCRIPT ? tl_ast_Subscript(call->func) : NULL;
+   if (!x)
+      return 0;
+   return x->is_tuple ? (unsigned)x->indices.len : num_axes(s, &call->node, x->indices.data[0]);
+}
+
+typedef struct Axes {
+   TlSema *s;
+   unsigned num;
+   bool is_told, asks_numbers; /* num_programs(..): it is for grids of any size */
+} Axes;
+
+static void
+find_numbers(void *user, TlNode *n)
+{
+   Axes *a = user;
+   a->asks_numbers |= n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "num_programs") == 0;
+   tl_ast_children(n, find_numbers, a);
+}
+
+static void
+find_axis(void *user, TlNode *n)
+{
+   Axes *a = user;
+   if (n->kind == TL_AST_IF || n->kind == TL_AST_CONDITIONAL)
+      return; /* it may be for other grids */
+   const TlAstCall *call = n->kind == TL_AST_CALL ? tl_ast_Call(n) : NULL;
+   const TlNode *axis =
+      call && strcmp(tl_decorator_name(n), "program_id") == 0 && call->args.len == 1
+         ? call->args.data[0]
+         : NULL;
+   if (axis && axis->kind == TL_AST_KEYWORD)
+      axis = tl_ast_Keyword(axis)->value;
+   if (axis && axis->kind == TL_AST_INT && tl_ast_Int(axis)->value >= a->num &&
+       tl_ast_Int(axis)->value < 3 && !a->is_told && !a->asks_numbers) {
+      tl_report(a->s->diags, W0232, n->range, a->num, a->num == 1 ? "" : "s",
+                tl_range_text(a->s, n->range));
+      a->is_told = true;
+   }
+   tl_ast_children(n, find_axis, a);
+}
+
+/* program_id(1), where no grid of the file has a second size. */
+static void
+check_axes(TlSema *s, const TlSvFunc *fn, const TlCalls *calls)
+{
+   const TlNodeList *decorators = &tl_ast_Function(fn->node)->decorators;
+   Axes a = {.s = s};
+   for (size_t i = 0; i < decorators->len; i++) {
+      const TlNode *d = decorators->data[i];
+      if (tl_is_jit_decorator(d) && d->kind == TL_AST_CALL)
+         a.num = num_axes(s, NULL, tl_decorator_argument(d, "grid", -1));
+   }
+   for (size_t i = 0; calls && i < calls->len; i++) {
+      unsigned num = launched_axes(s, calls->data[i]);
+      if (!num)
+         return;
+      a.num = a.num > num ? a.num : num;
+   }
+   const TlNodeList *body = &tl_ast_Function(fn->node)->body;
+   for (size_t i = 0; a.num && i < body->len; i++)
+      if (body->data[i])
+         find_numbers(&a, body->data[i]);
+   for (size_t i = 0; a.num && i < body->len; i++)
+      if (body->data[i])
+         find_axis(&a, body->data[i]);
 }
 
 /* A kernel called from host code as if it were a function. */
@@ -597,7 +778,12 @@ check_heuristics(Around *a, const TlSvFunc *fn)
             tl_report(a->s->diags, E0252, v->range, "lambda", 0, 1);
             tl_help(a->s->diags, "a heuristic is called with the arguments: lambda args: ..");
          }
-         if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT)
+         const TlNode *of = v->kind == TL_AST_CALL && tl_ast_Call(v)->func->kind == TL_AST_ATTRIBUTE
+                               ? tl_ast_Attribute(tl_ast_Call(v)->func)->value
+                               : NULL;
+         bool is_triton = of && of->kind == TL_AST_NAME && !strcmp(tl_ast_Name(of)->id, "triton");
+         if (v->kind != TL_AST_INT && v->kind != TL_AST_STR && v->kind != TL_AST_FLOAT &&
+             !is_triton)
             continue;
          tl_report(a->s->diags, E0257, v->range,
                    tl_arena_printf(a->s->arena, "the heuristic %s", tl_range_text(a->s, v->range)));
@@ -1038,7 +1224,9 @@ tl_check_launches(TlSema *s, const TlKernelInfo *k)
    bool is_own = g && g->value.kind == TL_SV_FUNC && g->value.func->node == fn->node;
    if (is_own && !fn->source->is_tile)
       report_plain_calls(s, k);
+   check_axes(s, fn, calls);
    for (size_t i = 0; calls && i < calls->len; i++)
-      check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
+      if (check_configured(s, k, calls->data[i], meta.autotune))
+         check_launch(s, k, calls->data[i], meta.autotune || meta.heuristics.len);
    return !around.is_spoilt;
 }

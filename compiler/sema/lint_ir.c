@@ -1,6 +1,8 @@
-/* Warnings that the typed code of a kernel shows: masks that are never true, and, where they are
- * asked for (warnings.def), for many kernels know more of their arguments than they say, what sums
- * and products take of masked loads, and offsets of pointers that 32 bits may not hold. */
+/* Warnings that the typed code of a kernel shows: masks that are never true or stand still, one
+ * number stored to all rows, loops that load the same in each round or keep the last round alone,
+ * and, where they are asked for (warnings.def), for many kernels know more of their arguments than
+ * they say, what sums and products take of masked loads, and offsets of pointers that 32 bits may
+ * not hold. */
 #include "ir/analysis.h"
 #include "ir/walk.h"
 #include "sema/impl.h"
@@ -140,6 +142,218 @@ check_mask(TlSema *s, const TlFunc *f, TlAnalysis **a, const TlOp *op)
       tl_report(s->diags, W0223, mask->def->range, tl_op_info[op->opcode].text);
 }
 
+/* ---- one number for all ---- */
+/* The reduction of a whole tile of two dimensions or more that a value is, converted or repeated;
+ * NULL: it is none. */
+static const TlOp *
+whole_reduction(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_SPLAT || v->def->opcode == TL_OP_CAST))
+      v = tl_arg(v->def, 0);
+   const TlOp *op = v->def;
+   if (!op || op->opcode != TL_OP_REDUCE || tl_type_is_tile(v->type))
+      return NULL;
+   const TlOp *flat = tl_arg(op, 0)->def;
+   return flat && flat->opcode == TL_OP_RESHAPE && tl_arg(flat, 0)->type->rank > 1 ? op : NULL;
+}
+
+/* store(out + rows, max(x)): of a table the number of all rows. */
+static void
+check_stored_number(TlSema *s, const TlOp *op)
+{
+   if (op->opcode != TL_OP_STORE || !tl_type_is_tile(tl_arg(op, 0)->type) ||
+       tl_type_num_elems(tl_arg(op, 0)->type) == 1)
+      return;
+   const TlOp *sum = whole_reduction(tl_arg(op, 1));
+   if (!sum)
+      return;
+   tl_report(s->diags, W0229, sum->range, tl_range_text(s, sum->range),
+             tl_type_cstr(s->arena, tl_arg(tl_arg(sum, 0)->def, 0)->type));
+   tl_note(s->diags, N0200, op->range, "it is stored to many elements here");
+}
+
+/* ---- loops that go nowhere ---- */
+typedef struct Moved { /* by a loop */
+   TlMap values;
+} Moved;
+
+static bool
+is_moved(const Moved *m, const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (tl_map_has(&m->values, tl_arg(op, i)))
+         return true;
+   return false;
+}
+
+static void
+add_moved(Moved *m, const TlValue *v)
+{
+   tl_map_put(&m->values, v, (void *)(uintptr_t)v);
+}
+
+static bool
+is_used(const TlValue *v, const TlBlock *in, const TlOp *but)
+{
+   for (const TlOp *op = in->first; op; op = tl_walk_next(op, in))
+      for (unsigned i = 0; op != but && i < op->num_args; i++)
+         if (tl_arg(op, i) == v)
+            return true;
+   return false;
+}
+
+typedef struct Setting { /* of a name in a statement */
+   const char *name;
+   TlRange within, found;
+} Setting;
+
+static void
+find_setting(void *user, TlNode *n)
+{
+   Setting *f = user;
+   if (n->range.file != f->within.file || n->range.end <= f->within.begin)
+      return;
+   const TlAstAssign *a = n->kind == TL_AST_ASSIGN ? tl_ast_Assign(n) : NULL;
+   for (size_t i = 0; a && i < a->targets.len; i++) {
+      const TlNode *t = a->targets.data[i];
+      if (t->kind == TL_AST_NAME && strcmp(tl_ast_Name(t)->id, f->name) == 0 &&
+          t->range.begin >= f->within.begin && !f->found.file)
+         f->found = t->range;
+   }
+   tl_ast_children(n, find_setting, f);
+}
+
+/* acc = zeros(..); for ..: acc = dot(a, b): what the rounds before the last gave is lost. */
+static void
+check_overwritten(TlSema *s, const TlOp *loop, const TlBlock *top)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   const TlOp *yield = body ? body->last : NULL;
+   for (unsigned i = 1; yield && i < body->num_args; i++) {
+      const TlValue *carried = body->args[i], *next = tl_arg(yield, i - 1);
+      const TlValue *init = tl_init(loop, i - 1);
+      uint64_t bits;
+      bool is_fresh = next->def && next->def->block == body &&
+                      (next->def->opcode == TL_OP_LOAD || next->def->opcode == TL_OP_DOT ||
+                       next->def->opcode == TL_OP_REDUCE);
+      if (!is_fresh || !carried->name || !tl_type_is_tile(init->type) ||
+          !tl_is_const(init, &bits) || is_used(carried, body, NULL) || is_used(next, body, yield) ||
+          !is_used(tl_result(loop, i - 1), top, loop))
+         continue;
+      Setting f = {.name = carried->name, .within = loop->range};
+      const TlNodeList *file = &s->impl->main->ast->body;
+      for (size_t k = 0; k < file->len; k++)
+         if (file->data[k])
+            find_setting(&f, file->data[k]);
+      tl_report(s->diags, W0234, f.found.file ? f.found : next->def->range, carried->name);
+      tl_help(s->diags, "to add to what the rounds before gave write %s += ..", carried->name);
+   }
+}
+
+/* The tile of x < bound, without repetitions; NULL: the mask is another. */
+static const TlValue *
+compared_with(const TlValue *mask, const TlValue *bound)
+{
+   const TlOp *op = mask->def;
+   if (!op || op->opcode != TL_OP_LT)
+      return NULL;
+   const TlValue *limit = tl_arg(op, 1);
+   while (limit->def && (limit->def->opcode == TL_OP_SPLAT || limit->def->opcode == TL_OP_CAST))
+      limit = tl_arg(limit->def, 0);
+   return limit == bound ? tl_arg(op, 0) : NULL;
+}
+
+/* for i in range(0, n, BLOCK): load(x + i + cols, mask=cols < n) */
+static void
+check_still_mask(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   uint64_t step;
+   Moved m;
+   if (!body || !body->num_args || !tl_is_const(tl_arg(loop, 2), &step))
+      return;
+   tl_map_init(&m.values, s->arena);
+   add_moved(&m, body->args[0]);
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      const TlValue *mask =
+         op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE ? tl_pred(op) : NULL;
+      const TlValue *x =
+         mask && !tl_map_has(&m.values, mask) ? compared_with(mask, tl_arg(loop, 1)) : NULL;
+      if (x && x->type->rank == 1 && x->type->shape[0] == step &&
+          tl_map_has(&m.values, tl_arg(op, 0)))
+         tl_report(s->diags, W0235, mask->def->range, tl_op_info[op->opcode].text);
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (is_moved(&m, op))
+            add_moved(&m, tl_result(op, i));
+   }
+}
+
+/* The load in the block that an operand of a product is, element by element; NULL: none. */
+static const TlOp *
+loaded_in(const TlValue *v, const TlBlock *body)
+{
+   while (v->def && v->def->block == body && v->def->num_args == 1 &&
+          (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_TRANS))
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->block == body && v->def->opcode == TL_OP_LOAD ? v->def : NULL;
+}
+
+/* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved. */
+static void
+check_factors(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   Moved m;
+   if (!body || is_used(body->args[0], body, NULL))
+      return;
+   tl_map_init(&m.values, s->arena);
+   for (unsigned i = 0; i < body->num_args; i++)
+      add_moved(&m, body->args[i]);
+   for (const TlOp *op = body->first; op; op = op->next) {
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->num_regions || is_moved(&m, op))
+            add_moved(&m, tl_result(op, i));
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      const TlOp *left = loaded_in(tl_arg(op, 0), body), *right = loaded_in(tl_arg(op, 1), body);
+      bool moves = left && is_moved(&m, left), turns = right && is_moved(&m, right);
+      if (left && right && moves != turns)
+         tl_report(s->diags, W0236, (moves ? right : left)->range);
+   }
+}
+
+/* for k in range(..): acc += load(a) * load(b), where nothing uses k. */
+static void
+check_rounds(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   Moved m;
+   unsigned loads = 0;
+   if (!body || body->num_args < 2)
+      return;
+   tl_map_init(&m.values, s->arena);
+   for (unsigned i = 0; i < body->num_args; i++)
+      add_moved(&m, body->args[i]);
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      for (unsigned i = 0; i < op->num_args; i++)
+         if (tl_arg(op, i) == body->args[0])
+            return;
+      bool is_load = op->opcode == TL_OP_LOAD;
+      loads += is_load;
+      if (tl_has_trait(op, TL_TRAIT_WRITE) || (is_load && is_moved(&m, op)) ||
+          (!is_load && tl_has_trait(op, TL_TRAIT_READ)))
+         return;
+      for (unsigned r = 0; r < op->num_regions; r++)
+         for (unsigned i = 0; i < op->regions[r]->block->num_args; i++)
+            add_moved(&m, op->regions[r]->block->args[i]);
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (op->num_regions || is_moved(&m, op))
+            add_moved(&m, tl_result(op, i));
+   }
+   if (loads)
+      tl_report(s->diags, W0230, loop->range);
+}
+
 /* ---- kernels without an effect ---- */
 bool
 tl_sema_has_effect(const TlFunc *f)
@@ -164,6 +378,11 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f)
    const TlBlock *top = f->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
+      check_stored_number(s, op);
+      check_rounds(s, op);
+      check_factors(s, op);
+      check_overwritten(s, op, top);
+      check_still_mask(s, op);
       if (has_lanes)
          check_lanes(s, op);
       if (has_offsets)

@@ -143,7 +143,7 @@ struct TlSv {
       bool b;
       int64_t i;
       double f;
-      TlText s;
+      TlText s; /* NONE: of the kernel's parameter that is given it, else empty */
       const TlType *type;
       TlSvTuple *tuple;
       TlSvIter *iter;

@@ -962,6 +962,29 @@ eval_default(TlSema *s, Spec *p, unsigned i)
    return tl_eval_expr(s, f, param(p, i)->default_value);
 }
 
+/* n: i32 = 4.5 */
+static bool
+check_default(TlSema *s, Spec *p, unsigned i)
+{
+   const TlAstParam *q = param(p, i);
+   TlSpecArg own;
+   if (!q->default_value || !q->annotation || is_constexpr(p, i) ||
+       !annotation_type(s, p->fn->source, q->annotation, &own) || !own.type ||
+       own.type->kind != TL_TYPE_SCALAR)
+      return true;
+   TlSv v = eval_default(s, p, i);
+   bool is_cut = tl_dtype_is_int(own.type->dtype) && v.kind == TL_SV_FLOAT;
+   if (!is_cut && v.kind != TL_SV_STR)
+      return true;
+   tl_report(s->diags, E0270, q->default_value->range, q->name, tl_type_cstr(s->arena, own.type),
+             tl_sv_describe(s, &v));
+   tl_help(s->diags,
+           is_cut ? "write a whole number, or declare it '%s: fp32'"
+                  : "write a number without quotes, or declare it '%s: constexpr'",
+           q->name);
+   return false;
+}
+
 static void
 apply_default(TlSema *s, Spec *p, unsigned i)
 {
@@ -1239,6 +1262,8 @@ add_param(TlSema *s, Spec *p, TlFunc *f, TlFrame *frame, unsigned i, TlParam *ou
       out->constant = tl_sv_constant_text(s, &a->constant);
       out->type = is_constexpr(p, i) ? NULL : folded_type(s, a);
       v = a->constant;
+      if (v.kind == TL_SV_NONE) /* what is wrong with it is told of the parameter */
+         v.s = (TlText){q->name, strlen(q->name)};
    } else {
       out->is_runtime = true;
       out->type = a->type;
@@ -1286,7 +1311,7 @@ resolve(TlSema *s, Spec *p)
    s->impl->num_ctas = pick(p->given->num_ctas, p->meta.num_ctas, 1);
    bool ok = read_signature(s, p) && apply_defines(s, p);
    for (unsigned i = 0; ok && i < p->num; i++)
-      ok = check_annotation(s, p, i);
+      ok = check_annotation(s, p, i) && check_default(s, p, i);
    if (!ok)
       return false;
    apply_autotune(s, p);

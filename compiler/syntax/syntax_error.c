@@ -511,6 +511,21 @@ tl_nearest_keyword(const char *word)
    return near;
 }
 
+/* lambda x: return x * 2 */
+static bool
+help_lambda_return(TlParser *ps, const Place *p)
+{
+   if (p->t[p->at].kind != TL_TOK_RETURN)
+      return false;
+   size_t i = p->at;
+   while (i > p->first && p->t[i].kind != TL_TOK_LAMBDA)
+      i--;
+   if (p->t[i].kind != TL_TOK_LAMBDA)
+      return false;
+   tl_help(ps->diags, "a lambda gives its expression: leave 'return' out");
+   return true;
+}
+
 /* retrun x: a keyword with two letters in the wrong order, or one wrong. */
 static bool
 help_misspelled_keyword(TlParser *ps, const Place *p)
@@ -522,7 +537,8 @@ help_misspelled_keyword(TlParser *ps, const Place *p)
       return false;
    memcpy(word, ps->text + t->begin, len);
    word[len] = '\0';
-   const char *near = tl_nearest_keyword(word);
+   bool is_assigned = t[1].kind == TL_TOK_ASSIGN; /* a name, then, whatever it looks like */
+   const char *near = is_assigned ? NULL : tl_nearest_keyword(word);
    if (near)
       tl_help(ps->diags, "did you mean '%s' in place of '%s'?", near, word);
    return near != NULL;
@@ -800,7 +816,8 @@ give_help(TlParser *ps, const Place *p)
    if (help) {
       tl_help(ps->diags, "%s", help);
    } else if (help_foreign_word(ps, p) || help_c_type(ps, p) || help_c_parameter(ps, p) ||
-              help_default(ps, p) || help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
+              help_default(ps, p) || help_lambda_return(ps, p) || help_declaration(ps, p) ||
+              help_misspelled_keyword(ps, p)) {
       return;
    } else if (is_keyword(found) && p->expected[TL_TOK_NAME] &&
               (!starts_operand(found) || !p->expected[TL_TOK_INT])) {
