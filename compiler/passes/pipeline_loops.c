@@ -210,10 +210,11 @@ pays_to_issue_behind(const TlPipe *p)
           tl_is_of_loop(tl_parent(p->loop));
 }
 
-/* Is it worth a barrier for each group that a ring has a stage less?  Blocks of fewer warps than a
- * multiprocessor has schedulers leave some idle where few of them fit.  (With four warps ptxas
- * spilled what the late copies keep alive: attention D 64, sm_89.)  What wgmma reads, it may still
- * be reading. */
+/* Is it worth a barrier for each group that a ring has a stage less, and registers for addresses
+ * that live until the copies?  Blocks of fewer warps than a multiprocessor has schedulers leave some
+ * idle where few of them fit; half as many again must fit then.  (With four warps ptxas spilled
+ * what the late copies keep alive: attention D 64, sm_89; with two, for a fourth block beside three,
+ * flash-linear-attention's.)  What wgmma reads, it may still be reading. */
 static bool
 pays_to_refill(const TlPipe *p)
 {
@@ -225,10 +226,10 @@ pays_to_refill(const TlPipe *p)
    for (size_t i = 0; i < p->loads.len; i++)
       if (p->loads.data[i].needs_boxes)
          return false;
-   uint64_t now = blocks_that_fit(p, p->stages);
-   return warps < SCHEDULERS && now * warps < ENOUGH_WARPS &&
-          blocks_that_fit(p, p->stages - 1) > now &&
-          tl_blocks_with(p->cx->target, warps, MOST_REGISTERS) > now;
+   uint64_t now = blocks_that_fit(p, p->stages), then = blocks_that_fit(p, p->stages - 1);
+   uint64_t most = tl_blocks_with(p->cx->target, warps, MOST_REGISTERS);
+   then = then < most ? then : most;
+   return warps < SCHEDULERS && now * warps < ENOUGH_WARPS && 2 * then >= 3 * now;
 }
 
 /* Where a product may still be reading the stage of the iteration before, that takes a stage. */
@@ -428,6 +429,7 @@ typedef struct Body {
    TlValue **ahead; /* .. whose next ones are here, and what loads of indices gave */
    TlValue *take, *parity; /* stage that is read, and with boxes its mbarrier's parity */
    TlPipeTarget to;        /* of copies */
+   TlMap *map;             /* the same that `to` has */
    TlOp **wait;            /* by group: where it is waited for, NULL = at the top */
 } Body;
 
@@ -441,13 +443,27 @@ build_ahead(TlPipe *p, TlBuilder *b, Body *body)
    TlMap *map = tl_slice_iteration(&p->slice, index_at(p, b, index, p->ahead), now);
    put_loaded(p, map, now + num_carried);
    tl_slice_clone(&p->slice, b, map);
-   body->to.map = map;
+   body->to.map = body->map = map;
    for (unsigned i = 0; i < num_carried; i++)
       body->ahead[i] = tl_slice_mapped(map, tl_arg(p->body->last, p->slice.carried.data[i]));
    if (p->slice.loads.len)
       build_index_loads(
          p, b, tl_slice_iteration(&p->slice, index_at(p, b, index, p->ahead + 1), body->ahead),
          tl_exists_after(b, p->loop, p->step, index, p->ahead + 1), body->ahead + num_carried);
+}
+
+/* What is copied in the body reads the body's own arguments by now: they, too, are what they are in
+ * the iteration ahead. */
+static void
+name_taken(const TlPipe *p, const Body *body)
+{
+   TlMap *map = body->map;
+   tl_map_put(map, tl_for_index(body->block->region->parent),
+              tl_slice_mapped(map, tl_for_index(p->loop)));
+   for (size_t i = 0; i < p->slice.carried.len; i++) {
+      unsigned at = p->slice.carried.data[i];
+      tl_map_put(map, tl_carried(body->block, at), tl_slice_mapped(map, tl_carried(p->body, at)));
+   }
 }
 
 /* Waits for groups that are used later, before their first use; with issues_late their copies come
@@ -626,6 +642,7 @@ rewrite_body(TlPipe *p, TlOp *loop)
 
    TlOp *yield = p->body->last;
    tl_take_body(p->body, body.block);
+   name_taken(p, &body);
    build_transfers(p, &body, waited);
    TlOp **first = p->refills ? build_refills(p, &body) : NULL;
    for (unsigned i = 0; i < num_ahead; i++)

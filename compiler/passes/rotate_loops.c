@@ -55,6 +55,14 @@ is_copy(const TlOp *op)
    return op->opcode == TL_OP_CP_ASYNC || op->opcode == TL_OP_CP_ASYNC_COMMIT;
 }
 
+/* A copy to the stage that this iteration reads: it must stay behind the last reading. */
+static bool
+refills(const TlOp *op)
+{
+   TlExtent e;
+   return op->opcode == TL_OP_CP_ASYNC && tl_attr_extent(op, &e) && e.phase == 0;
+}
+
 /* Wait, pure operations, copies and fragment loads, a multiplication; then no copies. */
 static bool
 find_parts(Turn *t)
@@ -67,7 +75,7 @@ find_parts(Turn *t)
       } else if (op->opcode == TL_OP_CP_ASYNC_WAIT && !t->wait) {
          t->wait = op;
       } else if (is_copy(op)) {
-         if (t->first || !t->wait)
+         if (t->first || !t->wait || refills(op))
             return false;
       } else if (!t->first && !tl_op_is_pure(op) && !(t->wait && is_ring_read(op)) &&
                  op->opcode != TL_OP_LDMATRIX) {
