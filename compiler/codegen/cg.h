@@ -91,7 +91,7 @@ tl_cg_use1(TlCg *cg, const TlValue *v)
 {
    return tl_cg_use(cg, v).v[0];
 }
-/* lower_wgmma.c: the registers of v, which have them from here on. */
+/* lower_wgmma.c: registers of its own for v, a sum that goes in flight. */
 TlRegs tl_cg_settle(TlCg *cg, const TlValue *v);
 void tl_cg_block(TlCg *cg, const TlBlock *block); /* emits every op up to the terminator */
 
