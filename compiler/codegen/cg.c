@@ -226,8 +226,8 @@ param_type(TlCg *cg, const TlType *t)
    return t->kind == TL_TYPE_SCALAR && t->dtype == TL_I1 ? cg->i8 : tl_cg_elem(cg, t);
 }
 
-static uint32_t
-regs_bits(const TlType *t)
+uint32_t
+tl_cg_regs_bits(const TlType *t)
 {
    const TlType *elem = tl_type_elem(t);
    uint32_t bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
@@ -237,7 +237,7 @@ regs_bits(const TlType *t)
 static uint32_t
 loaded_bits(const TlOp *op)
 {
-   return regs_bits(tl_result(op, 0)->type);
+   return tl_cg_regs_bits(tl_result(op, 0)->type);
 }
 
 /* Words that an iteration of a loop loads to registers, of the loop that loads most. */
@@ -337,8 +337,8 @@ words_of_products_in(const TlBlock *body)
       if (op->opcode == TL_OP_CP_ASYNC)
          return 0;
       if (op->opcode == TL_OP_WGMMA)
-         bits += regs_bits(tl_result(op, 0)->type) +
-                 (tl_wgmma_is_shared(op, 0) ? 0 : regs_bits(tl_arg(op, 0)->type));
+         bits += tl_cg_regs_bits(tl_result(op, 0)->type) +
+                 (tl_wgmma_is_shared(op, 0) ? 0 : tl_cg_regs_bits(tl_arg(op, 0)->type));
    }
    return bits / 32;
 }
@@ -545,6 +545,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    LLVMBuildRetVoid(cg->b);
    if (!cg->failed) {
       tl_cg_work_around_ptxas(cg);
+      tl_cg_order_stores(cg);
       tl_cg_bound_blocks(cg);
    }
    return !cg->failed;

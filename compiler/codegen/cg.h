@@ -71,6 +71,9 @@ bool tl_cg_emit_in_child(TlCg *cg, LLVMCodeGenFileType type, TlSb *out);
 /* work_around.c: what ptxas translates wrongly is said in other words. */
 void tl_cg_work_around_ptxas(TlCg *cg);
 
+/* order_stores.c: addresses of stores beside the stores. */
+void tl_cg_order_stores(TlCg *cg);
+
 /* bound_blocks.c: the finished function's long blocks become chains of short ones. */
 void tl_cg_bound_blocks(TlCg *cg);
 
@@ -88,7 +91,7 @@ tl_cg_use1(TlCg *cg, const TlValue *v)
 {
    return tl_cg_use(cg, v).v[0];
 }
-/* lower_wgmma.c: the registers of v, which have them from here on. */
+/* lower_wgmma.c: registers of its own for v, a sum that goes in flight. */
 TlRegs tl_cg_settle(TlCg *cg, const TlValue *v);
 void tl_cg_block(TlCg *cg, const TlBlock *block); /* emits every op up to the terminator */
 
@@ -99,6 +102,7 @@ LLVMValueRef tl_cg_i32(TlCg *cg, int64_t v);
 LLVMValueRef tl_cg_f32(TlCg *cg, double v);
 LLVMValueRef tl_cg_bits(TlCg *cg, TlDtype t, uint64_t bits);
 unsigned tl_cg_elem_bits(const TlType *elem); /* 64 for pointers, 8 for i1 (in memory) */
+uint32_t tl_cg_regs_bits(const TlType *t);    /* of all registers of a value */
 /* n elements of LLVM type `from` (equal widths, total a multiple of the piece) to integers of
  * piece_bits, low elements first, and back. */
 unsigned tl_cg_pack(TlCg *cg, const LLVMValueRef *v, unsigned n, unsigned elem_bits,

@@ -229,12 +229,23 @@ tl_emit_wgmma_start(TlCg *cg, const TlOp *op)
       dst.v[i] = x.v[i];
 }
 
+/* Copies, and early clobbers: LLVM would else make one register of both, and ptxas, which sees a
+ * register that products in flight write and an outer loop carries, finds its copies between them
+ * and lets no product of the kernel be in flight (C7515).  Of 450 random programs 46 were so, and
+ * 3 are with copies, which cost nothing where ptxas needs none. */
 TlRegs
 tl_cg_settle(TlCg *cg, const TlValue *v)
 {
    Wgmma w = begin(cg);
-   add_result(&w, v->type);
-   add_tied(&w, v);
+   TlRegs in = tl_cg_use(cg, v);
+   const char *kind = tl_cg_elem(cg, tl_type_elem(v->type)) == cg->f32 ? "f" : "r";
+   for (unsigned i = 0; i < in.count; i++) {
+      tl_sb_printf(&w.constraints, "%s=&%s", i ? "," : "", kind);
+      tl_sb_printf(&w.text, "mov.b32 $%u, $%u;\n", i, in.count + i);
+      w.types[w.num_regs++] = LLVMTypeOf(in.v[i]);
+   }
+   for (unsigned i = 0; i < in.count; i++)
+      add_arg(&w, in.v[i], kind);
    LLVMValueRef all = emit(&w, TL_ASM_EFFECT);
    TlRegs y = {tl_new_array(cg->arena, LLVMValueRef, w.num_regs), w.num_regs};
    for (unsigned i = 0; i < y.count; i++)

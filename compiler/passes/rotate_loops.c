@@ -38,8 +38,12 @@ typedef struct Turn {
  * through it and the fragments of two products for the loop to be turned, and for its copies to be
  * delayed, which keep addresses and masks alive longer.  Held to what ptxas makes of matmul: with
  * delayed copies 248 spills 48 to 88 bytes and 245 nothing, without them 251 nothing.  Copies of a
- * loop of two products stay as well: a third block on a multiprocessor is worth more. */
+ * loop of two products stay as well: a third block on a multiprocessor is worth more.
+ *
+ * And what the body needs at once, as tl_peak_words counts: where that is 349, turned attention of
+ * two warps spills 48 bytes; its gradient with 414 spilled 352 turned and 248 as it was. */
 enum { MOST_WORDS = 252, MOST_WORDS_OF_DELAYED_COPIES = 246, MOST_PRODUCTS_BESIDE_COPIES = 2 };
+enum { MOST_WORDS_OF_BODY = 380 };
 
 static bool
 is_ring_read(const TlOp *op)
@@ -330,7 +334,7 @@ visit_loop(TlPassCx *cx, TlOp *loop)
    if (!t.fragments.len || !find_needed(&t))
       return false;
    t.words = words_in_loop(&t);
-   if (t.words > MOST_WORDS)
+   if (t.words > MOST_WORDS || tl_peak_words(cx->scratch, t.body) > MOST_WORDS_OF_BODY)
       return false;
    turn(&t);
    return true;
