@@ -211,10 +211,10 @@ pays_to_issue_behind(const TlPipe *p)
 }
 
 /* Is it worth a barrier for each group that a ring has a stage less, and registers for addresses
- * that live until the copies?  Blocks of fewer warps than a multiprocessor has schedulers leave some
- * idle where few of them fit; half as many again must fit then.  (With four warps ptxas spilled
- * what the late copies keep alive: attention D 64, sm_89; with two, for a fourth block beside three,
- * flash-linear-attention's.)  What wgmma reads, it may still be reading. */
+ * that live until the copies?  Blocks of fewer warps than a multiprocessor has schedulers leave
+ * some idle where few of them fit; half as many again must fit then.  (With four warps ptxas
+ * spilled what the late copies keep alive: attention D 64, sm_89; with two, for a fourth block
+ * beside three, flash-linear-attention's.)  What wgmma reads, it may still be reading. */
 static bool
 pays_to_refill(const TlPipe *p)
 {
@@ -537,47 +537,62 @@ find_last_reading(const TlBlock *body, const TlMap *place, const TlValue *view, 
    }
 }
 
-/* Copies of all groups at the end of the body; where each begins. */
-static TlOp **
+/* Operations of a body next to each other. */
+typedef struct Stretch {
+   TlOp *first, *last;
+} Stretch;
+
+/* Copies of all groups at the end of the body. */
+static Stretch *
 build_refills(TlPipe *p, Body *body)
 {
-   TlOp **first = tl_new_array(p->cx->scratch, TlOp *, p->groups + 1), *yield = body->block->last;
+   Stretch *copies = tl_new_array(p->cx->scratch, Stretch, p->groups);
+   TlOp *yield = body->block->last;
    TlBuilder b = tl_builder_before(yield);
    b.range = p->loop->range;
    for (unsigned g = 0; g < p->groups; g++) {
       TlOp *before = yield->prev;
       issue_group(p, &b, &body->to, g);
-      first[g] = before->next;
+      copies[g] = (Stretch){before->next, yield->prev};
    }
-   first[p->groups] = yield;
-   return first;
+   return copies;
 }
 
-/* They go behind the last reading of their group, and of the groups before.  A wait in the middle
- * of the body leaves in flight what is committed before it. */
 static void
-place_refills(TlPipe *p, Body *body, TlOp *const *first, TlValue *const *view)
+move_stretch(Stretch s, TlOp *to)
 {
-   TlMap place; /* operation -> its number */
+   for (TlOp *op = s.first, *next; op; op = next) {
+      next = op == s.last ? NULL : op->next;
+      tl_move_before(op, to);
+   }
+}
+
+/* They go behind the last reading of their group, and of the groups before, and behind `top`, where
+ * their addresses are.  A wait in the middle of the body leaves in flight what is committed before
+ * it. */
+static void
+place_refills(TlPipe *p, Body *body, const TlOp *top, const Stretch *copies, TlValue *const *view)
+{
+   TlMap place; /* operation -> its number, from 1 on; those of the copies have none */
    TL_VEC(TlOp *) ops = {0};
-   uintptr_t last = 0, *behind = tl_new_array(p->cx->scratch, uintptr_t, p->groups);
+   uintptr_t last, *behind = tl_new_array(p->cx->scratch, uintptr_t, p->groups);
+   unsigned next = 0;
    tl_map_init(&place, p->cx->scratch);
    tl_vec_push(p->cx->scratch, &ops, (TlOp *)NULL);
-   for (TlOp *op = body->block->first; op != first[0]; op = op->next) {
+   for (TlOp *op = body->block->first; op; op = op->next) {
+      while (next < p->groups && op == copies[next].first)
+         op = copies[next++].last->next;
       tl_map_put(&place, op, (void *)(uintptr_t)ops.len);
       tl_vec_push(p->cx->scratch, &ops, op);
    }
+   last = (uintptr_t)tl_map_get(&place, top);
    for (unsigned g = 0; g < p->groups; g++) {
       for (size_t i = 0; i < p->loads.len; i++)
          if (p->loads.data[i].group == g)
             find_last_reading(body->block, &place, view[i], &last);
-      assert(last);
+      assert(last + 1 < ops.len && "what the loop carries is read before its yield");
       behind[g] = last;
-      TlOp *to = last + 1 < ops.len ? ops.data[last + 1] : first[0];
-      for (TlOp *op = first[g], *next; op != first[g + 1] && to != first[0]; op = next) {
-         next = op->next;
-         tl_move_before(op, to);
-      }
+      move_stretch(copies[g], ops.data[last + 1]);
    }
    for (unsigned g = 0; g < p->groups; g++) {
       if (!body->wait[g])
@@ -640,11 +655,11 @@ rewrite_body(TlPipe *p, TlOp *loop)
                           : p->ahead + 1 >= p->stages ? body.take
                                                       : next_slot(p, &b, second);
 
-   TlOp *yield = p->body->last;
+   TlOp *yield = p->body->last, *top = body.block->last;
    tl_take_body(p->body, body.block);
    name_taken(p, &body);
    build_transfers(p, &body, waited);
-   TlOp **first = p->refills ? build_refills(p, &body) : NULL;
+   const Stretch *copies = p->refills ? build_refills(p, &body) : NULL;
    for (unsigned i = 0; i < num_ahead; i++)
       tl_append_arg(yield, body.ahead[i]);
    tl_append_arg(yield, next);
@@ -652,7 +667,7 @@ rewrite_body(TlPipe *p, TlOp *loop)
    for (size_t i = 0; i < p->loads.len; i++)
       tl_ring_read(p, &p->loads.data[i], view[i]);
    if (p->refills)
-      place_refills(p, &body, first, view);
+      place_refills(p, &body, top, copies, view);
 }
 
 /* Buffers that only the loop reads are filled behind the first copies: what is stored there has
