@@ -14,7 +14,8 @@
  * Taken are loads of a few words whose address, mask and value elsewhere can be computed ahead,
  * from memory that the loop does not store to: different parameters are taken for different memory.
  * Refused: loops that order memory or do not ask for stages, those that run once at most, and those
- * that have no registers to spare. */
+ * that have no registers to spare.  Without products also what LLVM unrolls, whose loads all come
+ * first then, and blocks of many warps, where others run while one waits. */
 #include "ir/control.h"
 #include "ir/trips.h"
 #include "ir/walk.h"
@@ -33,6 +34,7 @@ typedef struct Limits {
 static const Limits beside_products = {.one = 4, .all = 8, .others = 360};
 /* Recurrences took 0.4 to 0.9 of their time with up to 16 words more, of 113 others at most. */
 static const Limits of_recurrences = {.one = 16, .all = 16, .others = 128};
+enum { MOST_WARPS_OF_RECURRENCES = 4 };
 
 typedef struct Prefetch {
    TlPassCx *cx;
@@ -175,12 +177,29 @@ find_step(Prefetch *p)
           (p->step || tl_dtype_info[t].bytes == 4);
 }
 
+/* Does LLVM make one block of all its iterations? */
 static bool
-prefetch_in(TlPassCx *cx, TlOp *loop)
+is_unrolled(const Prefetch *p)
+{
+   enum { FEW = 64 };
+   uint64_t from, to;
+   TlDtype t = tl_for_index(p->loop)->type->dtype;
+   if (!p->step || !tl_is_const(tl_for_lower(p->loop), &from) ||
+       !tl_is_const(tl_for_upper(p->loop), &to))
+      return false;
+   __int128 way = (__int128)tl_bits_to_int(t, to) - tl_bits_to_int(t, from);
+   return way / p->step <= FEW;
+}
+
+static bool
+prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
 {
    Prefetch p = {.cx = cx, .loop = loop, .body = loop->regions[0]->block};
-   p.limits = tl_block_has(p.body, TL_OP_DOT) ? &beside_products : &of_recurrences;
+   bool multiplies = tl_block_has(p.body, TL_OP_DOT);
+   p.limits = multiplies ? &beside_products : &of_recurrences;
    if (tl_for_stages(loop) < 2 || tl_orders_memory(p.body) || !find_step(&p))
+      return false;
+   if (!multiplies && (is_unrolled(&p) || f->num_warps > MOST_WARPS_OF_RECURRENCES))
       return false;
    find_loads(&p);
    if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > p.limits->others)
@@ -203,6 +222,6 @@ tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)
-      changed |= prefetch_in(cx, loops.data[i]);
+      changed |= prefetch_in(cx, f, loops.data[i]);
    return changed;
 }
