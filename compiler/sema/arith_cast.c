@@ -373,7 +373,10 @@ check_number_items(TlSema *s, const TlValue *v, const TlSv *indices, unsigned nu
    bool is_sliced = false;
    for (unsigned i = 0; i < num; i++)
       is_sliced |= is_bare_slice(&indices[i]);
-   if (!is_sliced || tl_type_is_tile(v->type) || !v->def || v->def->opcode != TL_OP_REDUCE)
+   if (!is_sliced || tl_type_is_tile(v->type))
+      return;
+   tl_blame(s, v, TL_WANT_OTHER); /* a parameter without a type is a tile then, of who calls */
+   if (!v->def || v->def->opcode != TL_OP_REDUCE)
       return;
    const TlType *of = tl_arg(v->def, 0)->type;
    const TlOp *flat = tl_arg(v->def, 0)->def;

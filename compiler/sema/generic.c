@@ -728,12 +728,13 @@ count_errors(const TlDiag *d)
 }
 
 /* What a trial lacks that no guess gives: names of another way through the kernel, items of a
- * tuple. */
+ * tuple, elements of one type where only some pointers lead to it. */
 static bool
 is_about_guesses(const Checker *c, const TlDiag *d, bool has_number)
 {
-   return d->code == TL_DIAG_E0200 || d->code == TL_DIAG_E0222 || d->code == TL_DIAG_E0342 ||
-          d->code == TL_DIAG_E0345 || (has_number && hangs_on_a_number(c, d));
+   return d->code == TL_DIAG_E0200 || d->code == TL_DIAG_E0222 || d->code == TL_DIAG_E0330 ||
+          d->code == TL_DIAG_E0342 || d->code == TL_DIAG_E0345 ||
+          (has_number && hangs_on_a_number(c, d));
 }
 
 /* Would another type of what pointers lead to change it? */
