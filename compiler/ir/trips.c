@@ -80,3 +80,22 @@ tl_runs_once_at_most(TlAnalysis *facts, const TlOp *loop)
    return tl_dtype_is_signed(t) && is_near(tl_for_step(loop), &step) && step > 0 &&
           most_above(facts, tl_for_upper(loop), tl_for_lower(loop), MAX_DEPTH) <= step;
 }
+
+uint64_t
+tl_known_trips(const TlOp *loop)
+{
+   const TlValue *bounds[] = {tl_for_lower(loop), tl_for_upper(loop), tl_for_step(loop)};
+   __int128 number[3];
+   for (unsigned i = 0; i < 3; i++) {
+      uint64_t bits;
+      if (!tl_is_const(bounds[i], &bits))
+         return UINT64_MAX;
+      number[i] = tl_bits_to_int(tl_for_index(loop)->type->dtype, bits);
+   }
+   __int128 way = number[1] - number[0], step = number[2];
+   if (step < 0) {
+      way = -way;
+      step = -step;
+   }
+   return !step ? UINT64_MAX : way <= 0 ? 0 : (uint64_t)((way + step - 1) / step);
+}

@@ -9,4 +9,7 @@
  * as in analysis.h, which knows what divides the bounds. */
 bool tl_runs_once_at_most(TlAnalysis *facts, const TlOp *loop);
 
+/* How often a `for` with constant bounds and a constant step runs; UINT64_MAX: they are not. */
+uint64_t tl_known_trips(const TlOp *loop);
+
 #endif

@@ -45,6 +45,7 @@
 #include "passes/pipeline_loops.h"
 #include "ir/control.h"
 #include "ir/pressure.h"
+#include "ir/trips.h"
 #include "ir/walk.h"
 #include "layout/hw_layouts.h"
 #include "passes/coalesce.h"
@@ -97,20 +98,6 @@ scratch_bytes(const TlPipe *p, const TlBlock *block)
    return most;
 }
 
-/* Trip count when the bounds are constants, else a large number. */
-static uint64_t
-known_trips(const TlPipe *p)
-{
-   uint64_t bits[2];
-   TlDtype t = tl_for_index(p->loop)->type->dtype;
-   if (!p->step || !tl_is_const(tl_for_lower(p->loop), &bits[0]) ||
-       !tl_is_const(tl_for_upper(p->loop), &bits[1]))
-      return UINT64_MAX;
-   __int128 from = tl_bits_to_int(t, bits[0]), to = tl_bits_to_int(t, bits[1]);
-   __int128 way = p->step > 0 ? to - from : from - to, step = p->step > 0 ? p->step : -p->step;
-   return way <= 0 ? 0 : (uint64_t)((way + step - 1) / step);
-}
-
 static bool
 fits(const TlPipe *p, unsigned stages)
 {
@@ -136,7 +123,7 @@ drop_extra_loads(TlPipe *p)
 static void
 limit_stages(TlPipe *p)
 {
-   uint64_t trips = known_trips(p);
+   uint64_t trips = tl_known_trips(p->loop);
    unsigned asked = p->stages, useful = asked > TL_MAX_STAGES ? TL_MAX_STAGES : asked;
    if (useful > trips)
       useful = (unsigned)trips;
@@ -178,7 +165,8 @@ static bool
 has_room_for_another(const TlPipe *p, bool few_do)
 {
    enum { ENOUGH_BLOCKS = 2, ENOUGH_WARPS = 8 };
-   if (p->stages >= TL_MAX_STAGES || p->stages >= known_trips(p) || !fits(p, p->stages + 1))
+   if (p->stages >= TL_MAX_STAGES || p->stages >= tl_known_trips(p->loop) ||
+       !fits(p, p->stages + 1))
       return false;
    uint64_t now = blocks_with(p, p->stages), then = blocks_with(p, p->stages + 1);
    return then == now ||

@@ -34,7 +34,7 @@ typedef struct Limits {
 static const Limits beside_products = {.one = 4, .all = 8, .others = 360};
 /* Recurrences took 0.4 to 0.9 of their time with up to 16 words more, of 113 others at most. */
 static const Limits of_recurrences = {.one = 16, .all = 16, .others = 128};
-enum { MOST_WARPS_OF_RECURRENCES = 4 };
+enum { MOST_WARPS_OF_RECURRENCES = 4, UNROLLED_TRIPS = 64 };
 
 typedef struct Prefetch {
    TlPassCx *cx;
@@ -177,20 +177,6 @@ find_step(Prefetch *p)
           (p->step || tl_dtype_info[t].bytes == 4);
 }
 
-/* Does LLVM make one block of all its iterations? */
-static bool
-is_unrolled(const Prefetch *p)
-{
-   enum { FEW = 64 };
-   uint64_t from, to;
-   TlDtype t = tl_for_index(p->loop)->type->dtype;
-   if (!p->step || !tl_is_const(tl_for_lower(p->loop), &from) ||
-       !tl_is_const(tl_for_upper(p->loop), &to))
-      return false;
-   __int128 way = (__int128)tl_bits_to_int(t, to) - tl_bits_to_int(t, from);
-   return way / p->step <= FEW;
-}
-
 static bool
 prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
 {
@@ -199,7 +185,8 @@ prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
    p.limits = multiplies ? &beside_products : &of_recurrences;
    if (tl_for_stages(loop) < 2 || tl_orders_memory(p.body) || !find_step(&p))
       return false;
-   if (!multiplies && (is_unrolled(&p) || f->num_warps > MOST_WARPS_OF_RECURRENCES))
+   if (!multiplies &&
+       (tl_known_trips(loop) <= UNROLLED_TRIPS || f->num_warps > MOST_WARPS_OF_RECURRENCES))
       return false;
    find_loads(&p);
    if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > p.limits->others)
