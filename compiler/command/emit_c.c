@@ -33,7 +33,7 @@ static bool
 is_reserved(const char *name)
 {
    static const char words[] =
-      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
       "char32_t class compl const constexpr const_cast continue decltype default delete do double "
       "dynamic_cast else enum explicit export extern false float for friend goto if inline int "
       "linux long mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
@@ -42,12 +42,8 @@ is_reserved(const char *name)
       "typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile "
       "while xor xor_eq stream grid grid_x grid_y grid_z asked params bad memcpy NULL errno stdin "
       "stdout stderr BUFSIZ CLOCKS_PER_SEC CSIGNAL EOF FILENAME_MAX FOPEN_MAX L_ctermid L_cuserid "
-      "L_tmpnam P_tmpdir TIME_UTC TMP_MAX sched_priority ";
-   const char *found = strstr(words, name);
-   size_t n = strlen(name);
-   while (found && !(found[-1] == ' ' && found[n] == ' '))
-      found = strstr(found + 1, name);
-   return found != NULL;
+      "L_tmpnam P_tmpdir TIME_UTC TMP_MAX sched_priority";
+   return tl_word_is_listed(words, name);
 }
 
 static bool

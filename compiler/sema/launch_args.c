@@ -19,16 +19,6 @@ typedef struct Reader {
 
 static TlArgKind kind_of(const Reader *r, const TlNode *n);
 
-static bool
-is_one_of(const char *words, const char *name)
-{
-   size_t len = strlen(name);
-   for (const char *at = words; len && (at = strstr(at, name)); at += len)
-      if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
-         return true;
-   return false;
-}
-
 /* ---- bindings of a name in a function ---- */
 typedef struct Bindings {
    const Reader *reader;
@@ -55,7 +45,7 @@ is_shape(const TlNode *n)
    const char *name = n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n)->name : "";
    const TlAstCall *call = n->kind == TL_AST_CALL ? tl_ast_Call(n) : NULL;
    if (call && call->func->kind == TL_AST_ATTRIBUTE && !call->args.len)
-      return is_one_of("size stride", tl_ast_Attribute(call->func)->name);
+      return tl_word_is_listed("size stride", tl_ast_Attribute(call->func)->name);
    return strcmp(name, "shape") == 0;
 }
 
@@ -146,8 +136,8 @@ find_evidence(void *user, TlNode *n)
       return;
    const TlAstAttribute *a = n->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(n) : NULL;
    if (a && a->value->kind == TL_AST_NAME && tl_ast_Name(a->value)->id == e->name)
-      e->is_array |=
-         is_one_of("stride numel data_ptr element_size is_contiguous is_cuda contiguous", a->name);
+      e->is_array |= tl_word_is_listed(
+         "stride numel data_ptr element_size is_contiguous is_cuda contiguous", a->name);
    tl_ast_children(n, find_evidence, e);
 }
 
@@ -231,20 +221,21 @@ call_kind(const Reader *r, const TlAstCall *call)
                                                         : "";
    const char *module = of && of->kind == TL_AST_NAME ? tl_ast_Name(of)->id : "";
    if (!of)
-      return is_one_of("len int", name)   ? TL_ARG_INT
-             : strcmp(name, "float") == 0 ? TL_ARG_FLOAT
-                                          : TL_ARG_UNKNOWN;
+      return tl_word_is_listed("len int", name) ? TL_ARG_INT
+             : strcmp(name, "float") == 0       ? TL_ARG_FLOAT
+                                                : TL_ARG_UNKNOWN;
    if (strcmp(module, "torch") == 0)
-      return is_one_of(makers, name) ? TL_ARG_ARRAY : TL_ARG_UNKNOWN;
+      return tl_word_is_listed(makers, name) ? TL_ARG_ARRAY : TL_ARG_UNKNOWN;
    if (strcmp(module, "triton") == 0)
-      return is_one_of("cdiv next_power_of_2", name) ? TL_ARG_INT : TL_ARG_UNKNOWN;
+      return tl_word_is_listed("cdiv next_power_of_2", name) ? TL_ARG_INT : TL_ARG_UNKNOWN;
    if (strcmp(module, "math") == 0)
       return strcmp(name, "sqrt") == 0 ? TL_ARG_FLOAT : TL_ARG_UNKNOWN;
-   if (is_one_of("numel data_ptr dim element_size", name) && !call->args.len)
+   if (tl_word_is_listed("numel data_ptr dim element_size", name) && !call->args.len)
       return TL_ARG_INT;
-   if (is_one_of("size stride", name))
+   if (tl_word_is_listed("size stride", name))
       return call->args.len ? TL_ARG_INT : TL_ARG_SIZES;
-   return is_one_of(same, name) && kind_of(r, of) == TL_ARG_ARRAY ? TL_ARG_ARRAY : TL_ARG_UNKNOWN;
+   return tl_word_is_listed(same, name) && kind_of(r, of) == TL_ARG_ARRAY ? TL_ARG_ARRAY
+                                                                          : TL_ARG_UNKNOWN;
 }
 
 static TlArgKind
