@@ -1,6 +1,7 @@
 /* Which program, warp and lane this is; shuffles, votes, barriers, mbarriers; waiting for the
  * kernel before. */
 #include "codegen/cg.h"
+#include "ir/walk.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -166,6 +167,23 @@ tl_emit_bar_warp(TlCg *cg, const TlOp *op)
    tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &all, 1);
 }
 
+/* Each four warps at a barrier with a constant number: one in a register would take all 16. */
+static void
+group_barriers(TlCg *cg, const TlOp *op)
+{
+   enum { THREADS = 32 * TL_GROUP_WARPS };
+   LLVMValueRef warp = tl_cg_warp_from(cg, cg->role_first_warp);
+   TlSb text;
+   tl_sb_init(&text, cg->arena);
+   tl_sb_str(&text, "{ .reg .pred mine;\n\t.reg .b32 group;\n\tshr.u32 group, $0, 2;\n\t");
+   for (uint32_t i = 0; i < cg->role_num_warps / TL_GROUP_WARPS; i++)
+      tl_sb_printf(&text, "setp.eq.u32 mine, group, %u;\n\t@mine bar.sync %lld, %d;\n\t", i,
+                   (long long)tl_attr_int(op, TL_ATTR_BARRIER) + i, THREADS);
+   tl_sb_str(&text, "}");
+   tl_cg_asm(cg, tl_sb_cstr(&text), "r,~{memory}", cg->voidt, &warp, 1,
+             TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+}
+
 /* One warp, all of a block or of a role, meets at no unit of the multiprocessor: the warp's own
  * barrier orders the same memory. */
 void
@@ -173,7 +191,9 @@ tl_emit_bar_sync(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {tl_cg_i32(cg, tl_attr_int(op, TL_ATTR_BARRIER)),
                           tl_cg_i32(cg, cg->role_num_warps * 32)};
-   if (cg->role_num_warps == 1)
+   if (tl_attr_int(op, TL_ATTR_GROUPED))
+      group_barriers(cg, op);
+   else if (cg->role_num_warps == 1)
       tl_emit_bar_warp(cg, op);
    else if (cg->role_num_warps == tl_total_warps(cg->func))
       tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.all", cg->voidt, args, 1);

@@ -65,7 +65,9 @@ void tl_affine_doubt_arguments(TlAffine *a);
 /* False with out->why: no such tensor, or hardware has no map of it (alignment, rank, sign). */
 bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
 
-/* Do two accesses of one base certainly touch different elements?  Their tiles have the shape. */
+/* Are two accesses certainly of one tensor: of one base, with the same offset and strides? */
+bool tl_tiles_share_tensor(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y);
+/* Do they certainly touch different elements of it?  Their tiles have the shape. */
 bool tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y,
                         const uint32_t *shape);
 

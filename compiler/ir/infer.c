@@ -1035,9 +1035,10 @@ fill_buffer(Call *c, const TlType *map, const TlType *buffer)
    unsigned outer = map->rank - buffer->rank;
    bool fits = buffer->dtype == map->dtype && buffer->rank <= map->rank && buffer->layout &&
                buffer->layout->rank == buffer->rank &&
-               tl_hw_boxes(buffer->layout, tl_dtype_info[buffer->dtype].bytes, &boxes);
-   for (unsigned d = 0; fits && d < map->rank; d++)
-      fits = map->shape[d] == (d < outer ? 1 : boxes.shape[d - outer]);
+               tl_hw_boxes_of(buffer->layout, tl_dtype_info[buffer->dtype].bytes,
+                              map->shape + outer, &boxes);
+   for (unsigned d = 0; fits && d < outer; d++)
+      fits = map->shape[d] == 1;
    return fits || FAIL(c, "the boxes of %s do not fill %s", text(c, map), text(c, buffer));
 }
 

@@ -724,22 +724,31 @@ distance(TlAffine *a, const TlSum *x, const TlSum *y, int64_t *out)
 }
 
 bool
+tl_tiles_share_tensor(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y)
+{
+   bool is_one = x->base == y->base && x->rank == y->rank && x->num_outer == y->num_outer &&
+                 same_sum(a, &x->offset, &y->offset);
+   for (unsigned d = 0; is_one && d < x->rank; d++)
+      is_one = x->dim[d].stride.scale == y->dim[d].stride.scale &&
+               tl_aff_same_product(&x->dim[d].stride, &y->dim[d].stride);
+   for (unsigned k = 0; is_one && k < x->num_outer; k++)
+      is_one = x->outer[k].stride.scale == y->outer[k].stride.scale &&
+               tl_aff_same_product(&x->outer[k].stride, &y->outer[k].stride);
+   return is_one;
+}
+
+bool
 tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y, const uint32_t *shape)
 {
-   bool is_apart = false, is_one_tensor = x->base == y->base && x->rank == y->rank &&
-                                          x->num_outer == y->num_outer &&
-                                          same_sum(a, &x->offset, &y->offset);
-   for (unsigned d = 0; is_one_tensor && d < x->rank; d++) {
-      const TlTerm *s = &x->dim[d].stride, *t = &y->dim[d].stride;
+   bool is_apart = false;
+   if (!tl_tiles_share_tensor(a, x, y))
+      return false;
+   for (unsigned d = 0; d < x->rank; d++) {
       int64_t by;
-      is_one_tensor = s->scale == t->scale && tl_aff_same_product(s, t);
       if (distance(a, &x->dim[d].start, &y->dim[d].start, &by))
          is_apart |= by >= (int64_t)shape[d] || by <= -(int64_t)shape[d];
    }
-   for (unsigned k = 0; is_one_tensor && k < x->num_outer; k++)
-      is_one_tensor = x->outer[k].stride.scale == y->outer[k].stride.scale &&
-                      tl_aff_same_product(&x->outer[k].stride, &y->outer[k].stride);
-   return is_one_tensor && is_apart;
+   return is_apart;
 }
 
 const TlOp *

@@ -5,6 +5,7 @@
  * go unchecked. */
 #include "ir/control.h"
 #include "ir/ir.h"
+#include "ir/walk.h"
 #include "layout/hw_layouts.h"
 
 #include <assert.h>
@@ -144,6 +145,29 @@ check_swizzle(Verifier *v, const TlOp *op)
         tl_attr_int(map, TL_ATTR_SWIZZLE) != (int64_t)boxes.swizzle))
       bad(v, op, "the boxes of the buffer are those of a map with a swizzle of %u bytes",
           boxes.swizzle);
+}
+
+/* Groups of four warps store boxes whose numbers' bits are there, each of them once. */
+static void
+check_box_store(Verifier *v, const TlOp *op)
+{
+   const TlType *map = tl_arg(op, 0)->type, *from = tl_arg(op, 1)->type;
+   TlInts bits = tl_attr_ints(op, TL_ATTR_GROUP_BITS);
+   TlBoxes boxes = {0};
+   uint64_t seen = 0;
+   check_swizzle(v, op);
+   tl_hw_boxes_of(from->layout, tl_dtype_info[from->dtype].bytes,
+                  map->shape + map->rank - from->rank, &boxes);
+   for (size_t i = 0; i < bits.len; i++) {
+      if (bits.data[i] < 0 || bits.data[i] >= boxes.log2_num || seen >> bits.data[i] & 1) {
+         bad(v, op, "group_bits name bits of the numbers of its %u boxes", 1u << boxes.log2_num);
+         return;
+      }
+      seen |= 1ull << bits.data[i];
+   }
+   if (bits.len && tl_warps_at(v->func, op) != 1u << (bits.len + TL_LOG2_GROUP_WARPS))
+      bad(v, op, "%u warps are not as many groups of four as group_bits tell apart",
+          tl_warps_at(v->func, op));
 }
 
 /* The box_copy fills a buffer in the order in which its map's boxes come, and a phase of its
@@ -331,7 +355,7 @@ check_attrs(Verifier *v, const TlOp *op)
    if (op->opcode == TL_OP_BOX_COPY)
       check_box_copy(v, op);
    if (op->opcode == TL_OP_BOX_STORE)
-      check_swizzle(v, op);
+      check_box_store(v, op);
    if (op->opcode == TL_OP_BARRIER_EXPECT)
       check_expect(v, op);
    if (op->opcode == TL_OP_CP_ASYNC && op->num_args > 3)

@@ -43,15 +43,34 @@ tl_warps_at(const TlFunc *f, const TlOp *op)
    return f->num_warps;
 }
 
+enum {
+   TL_LOG2_GROUP_WARPS = 2,
+   TL_GROUP_WARPS = 4,         /* of wgmma; no role has fewer */
+   TL_FIRST_GROUP_BARRIER = 8, /* behind those of roles: 16 of a block's there are */
+};
+
+static inline int64_t
+tl_first_warp_at(const TlOp *op)
+{
+   for (op = tl_parent(op); op; op = tl_parent(op))
+      if (op->opcode == TL_OP_ROLE)
+         return tl_attr_int(op, TL_ATTR_FIRST_WARP);
+   return -1;
+}
+
 /* The named barrier at which they meet: 0 is the whole block's, each role has another. */
 static inline int64_t
 tl_barrier_at(const TlOp *op)
 {
-   enum { WARPS_OF_LEAST_ROLE = 4 };
-   for (op = tl_parent(op); op; op = tl_parent(op))
-      if (op->opcode == TL_OP_ROLE)
-         return 1 + tl_attr_int(op, TL_ATTR_FIRST_WARP) / WARPS_OF_LEAST_ROLE;
-   return 0;
+   return tl_first_warp_at(op) / TL_GROUP_WARPS + (tl_first_warp_at(op) >= 0);
+}
+
+/* The first of those at which each four warps of them meet by themselves. */
+static inline int64_t
+tl_group_barrier_at(const TlOp *op)
+{
+   int64_t first = tl_first_warp_at(op);
+   return TL_FIRST_GROUP_BARRIER + (first < 0 ? 0 : first / TL_GROUP_WARPS);
 }
 
 /* op, or the operation around it, that stands in the block itself; NULL when there is none. */

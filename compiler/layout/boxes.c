@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { CHUNK = 16, ROWS = 8, LINE = 128, MOST = 256 };
+enum { CHUNK = 16, ROWS = 8, LINE = 128, MOST = 256, MOST_BOXES = 32 };
 
 /* Images of the offset's bits where the address is not swizzled. */
 static void
@@ -34,6 +34,15 @@ grows(const TlLinear *memory, const TlBoxes *out, unsigned d, uint32_t image)
 }
 
 static bool
+is_box(const TlLinear *memory, unsigned elem_bytes, const TlBoxes *boxes)
+{
+   uint32_t row = boxes->shape[memory->rank - 1] * elem_bytes, bytes = boxes->elems * elem_bytes;
+   uint32_t width = boxes->swizzle;
+   return (width ? row == width && bytes % (ROWS * width) == 0 : row % CHUNK == 0) &&
+          bytes % LINE == 0;
+}
+
+static bool
 fits(const TlLinear *memory, unsigned elem_bytes, unsigned width, TlBoxes *out)
 {
    uint32_t col[TL_LL_MAX_BITS], inside = 0;
@@ -54,7 +63,6 @@ fits(const TlLinear *memory, unsigned elem_bytes, unsigned width, TlBoxes *out)
          d--;
       }
    }
-   uint32_t row = out->shape[memory->rank - 1] * elem_bytes, bytes = out->elems * elem_bytes;
    for (unsigned i = at; i < n; i++) {
       out->start[i - at] = col[i];
       if (!col[i] || col[i] & inside)
@@ -62,14 +70,12 @@ fits(const TlLinear *memory, unsigned elem_bytes, unsigned width, TlBoxes *out)
       inside |= col[i];
    }
    out->log2_num = n - at;
-   return (width ? row == width && bytes % (ROWS * width) == 0 : row % CHUNK == 0) &&
-          bytes % LINE == 0;
+   return is_box(memory, elem_bytes, out);
 }
 
 bool
 tl_hw_boxes(const TlLinear *memory, unsigned elem_bytes, TlBoxes *out)
 {
-   enum { MOST_BOXES = 32 };
    static const unsigned width[] = {128, 64, 32, 0};
    assert(elem_bytes && elem_bytes <= CHUNK && (elem_bytes & (elem_bytes - 1)) == 0);
    if (tl_ll_has_repeats(memory) || !tl_ll_is_injective(memory))
@@ -78,4 +84,33 @@ tl_hw_boxes(const TlLinear *memory, unsigned elem_bytes, TlBoxes *out)
       if (fits(memory, elem_bytes, width[i], out) && 1u << out->log2_num <= MOST_BOXES)
          return true;
    return false;
+}
+
+bool
+tl_hw_halve_boxes(const TlLinear *memory, unsigned elem_bytes, TlBoxes *boxes)
+{
+   TlBoxes half = *boxes;
+   unsigned d = 0;
+   while (d + 1u < memory->rank && half.shape[d] == 1)
+      d++;
+   if (half.shape[d] == 1 || 2u << half.log2_num > MOST_BOXES)
+      return false;
+   half.shape[d] /= 2;
+   half.elems /= 2;
+   memmove(half.start + 1, half.start, half.log2_num * sizeof half.start[0]);
+   half.start[0] = half.shape[d] << tl_ll_dim_shift(memory, d);
+   half.log2_num++;
+   if (!is_box(memory, elem_bytes, &half))
+      return false;
+   *boxes = half;
+   return true;
+}
+
+bool
+tl_hw_boxes_of(const TlLinear *memory, unsigned elem_bytes, const uint32_t *shape, TlBoxes *out)
+{
+   bool ok = tl_hw_boxes(memory, elem_bytes, out);
+   while (ok && memcmp(out->shape, shape, memory->rank * sizeof shape[0]) != 0)
+      ok = tl_hw_halve_boxes(memory, elem_bytes, out);
+   return ok;
 }

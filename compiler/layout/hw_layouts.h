@@ -78,6 +78,12 @@ typedef struct TlBoxes {
 /* Recognises boxes in a shared arrangement; false when no few of them make it.  The buffer must
  * start at a multiple of 8 rows of the swizzle, and of 128 bytes. */
 bool tl_hw_boxes(const TlLinear *memory, unsigned elem_bytes, TlBoxes *out);
+/* Twice as many boxes of half the size, each cut across the outermost dimension that it has; false,
+ * and as they were, where a half is no box or there would be too many. */
+bool tl_hw_halve_boxes(const TlLinear *memory, unsigned elem_bytes, TlBoxes *boxes);
+/* Those of tl_hw_boxes, halved until they have the shape; false where they never do. */
+bool tl_hw_boxes_of(const TlLinear *memory, unsigned elem_bytes, const uint32_t *shape,
+                    TlBoxes *out);
 
 /* A shared buffer as wgmma reads it. */
 typedef struct TlWgmmaOperand {

@@ -10,6 +10,7 @@
  * kernel without boxes (runtime/core/launch.c). */
 #include "passes/box_access.h"
 #include "ir/launch_expr.h"
+#include "ir/walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -149,12 +150,12 @@ order_dims(const TlTileAccess *a, int64_t *order)
 }
 
 static TlLinear
-ordered_memory(const TlType *t, const int64_t *order)
+ordered(const TlLinear *l, const int64_t *order)
 {
    unsigned dims[TL_MAX_RANK];
-   for (unsigned d = 0; d < t->rank; d++)
+   for (unsigned d = 0; d < l->rank; d++)
       dims[d] = (unsigned)order[d];
-   return tl_ll_transpose(t->layout, dims);
+   return tl_ll_transpose(l, dims);
 }
 
 const char *
@@ -166,11 +167,80 @@ tl_box_access(TlAffine *affine, const TlOp *access, const TlType *buffer, TlBoxA
        x->access.base->type->elem->kind != TL_TYPE_SCALAR)
       return "its pointer is of another type than the kernel's argument";
    order_dims(&x->access, x->order);
-   TlLinear memory = ordered_memory(buffer, x->order);
+   TlLinear memory = ordered(buffer->layout, x->order);
    x->rank = x->access.num_outer + buffer->rank;
    return tl_hw_boxes(&memory, tl_dtype_info[buffer->dtype].bytes, &x->boxes)
              ? NULL
              : "its buffer in shared memory is arranged otherwise than boxes are";
+}
+
+/* The one bit of an element's number that bit `warp` of a warp's number is, and nothing else of a
+ * thread or register; 0: there is none. */
+static uint32_t
+bit_of_warps(const TlLinear *tile, unsigned warp)
+{
+   unsigned at = tl_ll_first(tile, TL_HW_WARP) + warp;
+   uint32_t bit = tile->col[at];
+   if (bit & (bit - 1))
+      return 0;
+   for (unsigned i = 0; i < tl_ll_in_bits(tile); i++)
+      if (i != at && tile->col[i] & bit)
+         return 0;
+   return bit;
+}
+
+/* Halves boxes until the bit is not inside of one: false when it stays. */
+static bool
+cut_at(const TlLinear *memory, unsigned elem_bytes, uint32_t bit, unsigned *dim, TlBoxes *boxes)
+{
+   unsigned d = memory->rank - 1;
+   while (bit >> tl_ll_dim_shift(memory, d) >> memory->log2_dim[d])
+      d--;
+   *dim = d;
+   while (bit >> tl_ll_dim_shift(memory, d) < boxes->shape[d])
+      if (!tl_hw_halve_boxes(memory, elem_bytes, boxes))
+         return false;
+   return true;
+}
+
+/* The bit of a box's number that moves it by `bit` alone, and which no other moves by. */
+static bool
+find_number_bit(const TlBoxes *boxes, uint32_t bit, int64_t *out)
+{
+   unsigned found = 0;
+   for (unsigned k = 0; k < boxes->log2_num; k++)
+      if (boxes->start[k] & bit) {
+         *out = k;
+         found += boxes->start[k] == bit ? 1 : 2;
+      }
+   return found == 1;
+}
+
+unsigned
+tl_box_access_group(const TlBoxAccess *x, const TlLinear *tile, const TlType *buffer,
+                    TlBoxes *boxes, int64_t bits[TL_MOST_GROUP_BITS], uint32_t sides[TL_MAX_RANK])
+{
+   unsigned elem_bytes = tl_dtype_info[buffer->dtype].bytes, n = 0;
+   uint32_t bit[TL_MOST_GROUP_BITS];
+   *boxes = x->boxes;
+   if (tl_ll_has_repeats(tile) || tile->num[TL_HW_WARP] > TL_LOG2_GROUP_WARPS + TL_MOST_GROUP_BITS)
+      return 0;
+   TlLinear l = ordered(tile, x->order), memory = ordered(buffer->layout, x->order);
+   for (unsigned d = 0; d < l.rank; d++)
+      sides[d] = 1;
+   for (unsigned w = TL_LOG2_GROUP_WARPS; w < l.num[TL_HW_WARP]; w++) {
+      unsigned d;
+      bit[n] = bit_of_warps(&l, w);
+      if (!bit[n] || !cut_at(&memory, elem_bytes, bit[n], &d, boxes))
+         return 0;
+      uint32_t side = (bit[n++] >> tl_ll_dim_shift(&memory, d)) * 2;
+      uint32_t *of_tile = &sides[x->order[d]];
+      *of_tile = side > *of_tile ? side : *of_tile;
+   }
+   for (unsigned i = 0; i < n; i++)
+      if (!find_number_bit(boxes, bit[i], &bits[i]))
+         return 0;
+   return n;
 }
 
 const char *
@@ -199,7 +269,7 @@ tl_box_access_view(TlBuilder *b, const TlBoxAccess *x, TlValue *view)
    if (is_same)
       return view;
    TlTypes *types = b->module->types;
-   TlLinear memory = ordered_memory(t, x->order);
+   TlLinear memory = ordered(t->layout, x->order);
    const TlInts *order = tl_ints(b->module->arena, x->order, t->rank);
    return tl_t1(
       b, TL_OP_LOCAL_TRANS,

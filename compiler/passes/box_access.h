@@ -6,7 +6,10 @@
 #include "ir/affine.h"
 #include "layout/hw_layouts.h"
 
-enum { TL_MAX_MAPS = 16 /* of a launch */ };
+enum {
+   TL_MAX_MAPS = 16,       /* of a launch */
+   TL_MOST_GROUP_BITS = 3, /* of 32 warps by four */
+};
 
 typedef struct TlBoxAccess {
    TlTileAccess access;
@@ -23,6 +26,13 @@ unsigned tl_inner_dim(const TlTileAccess *a);
  * not. */
 const char *tl_box_access(TlAffine *affine, const TlOp *access, const TlType *buffer,
                           TlBoxAccess *x);
+/* The boxes of a tile cut so that each belongs to one group of four warps, those that hold it as
+ * the layout says: the bits of a box's number that are the group's, so many as are returned; 0
+ * where no boxes are so.  sides: along each dimension of the tile, what its beginning must be a
+ * multiple of so that an element of the tensor is always of the same group. */
+unsigned tl_box_access_group(const TlBoxAccess *x, const TlLinear *tile, const TlType *buffer,
+                             TlBoxes *boxes, int64_t bits[TL_MOST_GROUP_BITS],
+                             uint32_t sides[TL_MAX_RANK]);
 /* Makes the map and the coordinates of what tl_box_access found: NULL, or why there is no map. */
 const char *tl_box_access_build(TlArena *scratch, TlFunc *f, TlOp *access, const TlType *buffer,
                                 TlBoxAccess *x);

@@ -4,8 +4,8 @@
  * Forward dataflow: the state holds the intervals read and written since the last barrier.  An
  * access that meets an earlier write, or a write that meets an earlier read, gets a barrier before
  * it, and the state is cleared.  When all conflicts are between accesses of one warp-private
- * exchange, the warp's own barrier is enough.  Loops are tried until the state at their entry
- * stands.
+ * exchange, the warp's own barrier is enough; of one buffer of which each four warps have a part,
+ * that of the four.  Loops are tried until the state at their entry stands.
  *
  * Asynchronous copies are writes that happen when their group is waited for.  Before that no
  * barrier could order them, so code never touches the bytes of a copy in flight (each stage of a
@@ -52,11 +52,13 @@ typedef enum AsyncKind { COPIES, PRODUCTS, STORED_BOXES } AsyncKind;
 typedef struct Access {
    uint32_t begin, end; /* bytes */
    uint32_t partition;  /* nonzero: private to each warp */
+   uint32_t groups;     /* nonzero: private to each four warps */
    uint32_t stages;     /* of a ring, 0 = none or its phase is not known */
    uint32_t phase;      /* iterations until the stage is read, modulo stages */
    bool is_guarded;     /* by mbarriers: ordered with what is guarded as well */
    bool is_write;
    bool warp_synced;   /* a warp barrier came after it */
+   bool group_synced;  /* one of each four warps did */
    uint32_t in_flight; /* not waited for: 1 + groups of its kind since, at most MAX_AGE */
    AsyncKind kind;     /* of what is in flight */
    bool is_async;      /* by the async proxy: of wgmma, or of a box */
@@ -101,10 +103,10 @@ static bool
 same_access(const Access *a, const Access *b)
 {
    return a->begin == b->begin && a->end == b->end && a->partition == b->partition &&
-          a->is_guarded == b->is_guarded && a->is_write == b->is_write &&
-          a->warp_synced == b->warp_synced && a->in_flight == b->in_flight &&
-          a->stages == b->stages && a->phase == b->phase && a->kind == b->kind &&
-          a->is_async == b->is_async && a->is_fenced == b->is_fenced &&
+          a->groups == b->groups && a->is_guarded == b->is_guarded && a->is_write == b->is_write &&
+          a->warp_synced == b->warp_synced && a->group_synced == b->group_synced &&
+          a->in_flight == b->in_flight && a->stages == b->stages && a->phase == b->phase &&
+          a->kind == b->kind && a->is_async == b->is_async && a->is_fenced == b->is_fenced &&
           a->is_ordered == b->is_ordered;
 }
 
@@ -151,6 +153,7 @@ access_to(const TlExtent *e)
    Access a = {.begin = (uint32_t)e->begin,
                .end = (uint32_t)e->end,
                .partition = (uint32_t)e->partition,
+               .groups = (uint32_t)e->groups,
                .stages = (uint32_t)e->stages,
                .is_guarded = e->guarded != 0};
    a.phase = a.stages ? (uint32_t)e->phase % a.stages : 0;
@@ -235,7 +238,7 @@ accesses_of(const TlOp *op, Access out[2])
    return n;
 }
 
-enum { NO_CONFLICT, WARP_CONFLICT, BLOCK_CONFLICT };
+enum { NO_CONFLICT, WARP_CONFLICT, GROUP_CONFLICT, BLOCK_CONFLICT };
 
 static int
 conflict(const Access *a, const Access *b)
@@ -252,6 +255,8 @@ conflict(const Access *a, const Access *b)
       return NO_CONFLICT;
    if (a->partition && a->partition == b->partition)
       return a->warp_synced ? NO_CONFLICT : WARP_CONFLICT;
+   if (a->groups && a->groups == b->groups)
+      return a->group_synced ? NO_CONFLICT : GROUP_CONFLICT;
    return BLOCK_CONFLICT;
 }
 
@@ -316,6 +321,14 @@ after_warp_barrier(State *s)
       s->open.data[i].warp_synced |= s->open.data[i].partition != 0;
 }
 
+/* What is still in flight may be touched after it. */
+static void
+after_group_barrier(State *s)
+{
+   for (size_t i = 0; i < s->open.len; i++)
+      s->open.data[i].group_synced |= s->open.data[i].groups && !s->open.data[i].in_flight;
+}
+
 static void
 after_commit(State *s, AsyncKind kind)
 {
@@ -367,6 +380,21 @@ block_barrier(Barriers *b, TlOp *before)
 }
 
 static void
+group_barrier(Barriers *b, TlOp *before)
+{
+   if (async_may_follow(b, before))
+      fence(b, before);
+   if (!b->is_trial) {
+      TlBuilder build = tl_builder_before(before);
+      tl_build_n(&build, TL_OP_BAR_SYNC, NULL, 0, NULL,
+                 TL_ATTRS_({TL_ATTR_BARRIER, {.i = tl_group_barrier_at(before)}},
+                           {TL_ATTR_GROUPED, {.i = true}}));
+      b->changed = true;
+   }
+   after_group_barrier(&b->state);
+}
+
+static void
 before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
 {
    assert(n <= 2);
@@ -378,8 +406,8 @@ before_access(Barriers *b, TlOp *op, const Access *acc, unsigned n)
       }
    if (worst == NO_CONFLICT)
       return;
-   if (worst == BLOCK_CONFLICT) {
-      block_barrier(b, op);
+   if (worst == BLOCK_CONFLICT || worst == GROUP_CONFLICT) {
+      (worst == BLOCK_CONFLICT ? block_barrier : group_barrier)(b, op);
       return;
    }
    if (!b->is_trial) {
@@ -549,7 +577,9 @@ walk(Barriers *b, TlBlock *block)
       before_access(b, op, acc, n);
       for (unsigned i = 0; i < n && !is_own_box(op); i++) /* mbarriers order what comes after */
          add(b, &b->state, &acc[i]);
-      if (op->opcode == TL_OP_BAR_SYNC)
+      if (op->opcode == TL_OP_BAR_SYNC && tl_attr_int(op, TL_ATTR_GROUPED))
+         after_group_barrier(&b->state);
+      else if (op->opcode == TL_OP_BAR_SYNC)
          after_block_barrier(b);
       else if (op->opcode == TL_OP_FENCE_ASYNC)
          after_fence(b);

@@ -14,6 +14,9 @@
  * the boxes are written while the next tile begins.  Else, and outside of loops, it lives to the
  * end of its block.
  *
+ * Where each box holds what four warps have, these store it by themselves (group_bits): they meet
+ * without the others, which go on multiplying meanwhile (docs/decisions/0029).
+ *
  * What holds: nothing in the kernel reads the tensor, nothing else writes it, and nothing that
  * comes after orders memory: atomics, barriers of the program.  A store waits until all before it
  * are written, unless they are of the same turn of the loop and certainly of other elements. */
@@ -35,6 +38,9 @@ typedef struct Store {
    TlValue *tile;
    const TlType *buffer_type;
    TlBoxAccess box;
+   unsigned num_group_bits; /* 0: one thread stores all */
+   int64_t group_bit[TL_MOST_GROUP_BITS];
+   TlBoxes parts;                          /* then: those of the groups */
    const char *why;                        /* by threads */
    TlOp *alloc, *first, *sent, *last_wait; /* the buffer, what comes behind it, .., where it ends */
 } Store;
@@ -192,6 +198,71 @@ refuse_without_room(Stores *s)
          s->all.data[i].why = "shared memory has no room for the alignment of boxes";
 }
 
+/* ---- by groups of warps ---- */
+static bool
+is_multiple(const TlSum *sum, uint32_t of)
+{
+   for (unsigned i = 0; i < sum->num; i++)
+      if (sum->term[i].scale % of)
+         return false;
+   return true;
+}
+
+/* Boxes of one thread come one after the other where it waits for them, those of two do not: so
+ * each element of a tensor is stored by the same group, whenever it is. */
+static bool
+keeps_its_group(Stores *s, const Store *x, const uint32_t *sides)
+{
+   bool is_only = !tl_is_of_loop(tl_parent(x->op));
+   for (size_t i = 0; i < s->all.len; i++) {
+      const Store *y = &s->all.data[i];
+      if (y == x || y->why || y->box.access.base != x->box.access.base)
+         continue;
+      is_only = false;
+      if (y->tile->type != x->tile->type || y->buffer_type != x->buffer_type ||
+          !tl_tiles_share_tensor(s->affine, &x->box.access, &y->box.access))
+         return false;
+   }
+   for (unsigned d = 0; d < x->box.access.rank && !is_only; d++)
+      if (!is_multiple(&x->box.access.dim[d].start, sides[d]))
+         return false;
+   return true;
+}
+
+/* Of a tensor all, or none. */
+static bool
+others_are_parted(const Stores *s, const Store *x)
+{
+   for (size_t i = 0; i < s->all.len; i++) {
+      const Store *y = &s->all.data[i];
+      if (!y->why && y->box.access.base == x->box.access.base && !y->num_group_bits)
+         return false;
+   }
+   return true;
+}
+
+static void
+part_among_groups(Stores *s)
+{
+   for (size_t i = 0; i < s->all.len; i++) {
+      Store *x = &s->all.data[i];
+      if (x->why)
+         continue;
+      uint32_t sides[TL_MAX_RANK];
+      TlLinear tile = tl_layout_of(x->tile->type);
+      unsigned n =
+         tl_box_access_group(&x->box, &tile, x->buffer_type, &x->parts, x->group_bit, sides);
+      x->num_group_bits = n && keeps_its_group(s, x, sides) ? n : 0;
+   }
+   for (size_t i = 0; i < s->all.len; i++) {
+      Store *x = &s->all.data[i];
+      if (x->num_group_bits && !others_are_parted(s, x))
+         x->num_group_bits = 0;
+      else if (x->num_group_bits)
+         x->box.boxes = x->parts;
+   }
+}
+
 /* Those by boxes have their maps and coordinates then; `maps`: those that there are. */
 static void
 find_stores(Stores *s, unsigned maps)
@@ -207,6 +278,7 @@ find_stores(Stores *s, unsigned maps)
    }
    refuse_shared_tensors(s);
    refuse_without_room(s);
+   part_among_groups(s);
    for (size_t i = 0; i < s->all.len; i++) {
       Store *x = &s->all.data[i];
       if (!x->why && ++maps > TL_MAX_MAPS)
@@ -255,7 +327,8 @@ build_store(Stores *s, size_t i)
    Store *x = &s->all.data[i];
    TlBuilder b = tl_builder_before(x->op);
    b.range = x->op->range;
-   TlValue *buffer = tl_b0(&b, TL_OP_LOCAL_ALLOC, x->buffer_type, {TL_ATTR_OFFSET, {.i = -1}});
+   TlValue *buffer = tl_b0(&b, TL_OP_LOCAL_ALLOC, x->buffer_type, {TL_ATTR_OFFSET, {.i = -1}},
+                           {TL_ATTR_GROUPS, {.i = x->num_group_bits ? (int64_t)i + 1 : 0}});
    x->alloc = buffer->def;
    if (must_wait(s, i))
       build_wait(&b, buffer, true);
@@ -266,7 +339,10 @@ build_store(Stores *s, size_t i)
    args[1] = tl_box_access_view(&b, &x->box, buffer);
    for (unsigned d = 0; d < x->box.rank; d++)
       args[2 + d] = x->box.coordinate[d];
-   tl_build_n(&b, TL_OP_BOX_STORE, args, 2 + x->box.rank, NULL, TL_ATTRS_());
+   const TlInts *group_bits =
+      x->num_group_bits ? tl_ints(s->func->module->arena, x->group_bit, x->num_group_bits) : NULL;
+   tl_build_n(&b, TL_OP_BOX_STORE, args, 2 + x->box.rank, NULL,
+              TL_ATTRS_({TL_ATTR_GROUP_BITS, {.ints = group_bits}}));
    x->sent = x->op->prev;
    b = tl_builder_before(x->op->block->last);
    b.range = x->op->range;

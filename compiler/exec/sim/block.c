@@ -7,6 +7,7 @@
  * frames lie on fiber stacks, which stand still meanwhile. */
 #include "exec/sim/impl.h"
 #include "base/clock.h"
+#include "ir/walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -157,11 +158,23 @@ meet(SimBlock *b, uint32_t warps)
       memcpy(b->clock[__builtin_ctz(m)], known, sizeof known);
 }
 
+/* Those that the barrier there is for: of the role, or the four that w is one of. */
 static uint32_t
-role_warps(const TlHostSite *s)
+warps_of_barrier(const TlHostSite *s, const SimWarp *w)
 {
    uint32_t all = s->num_warps >= 32 ? UINT32_MAX : (1u << s->num_warps) - 1;
+   if (tl_attr_int(s->op, TL_ATTR_GROUPED))
+      return ((1u << TL_GROUP_WARPS) - 1) << w->index / TL_GROUP_WARPS * TL_GROUP_WARPS;
    return all << s->first_warp;
+}
+
+static unsigned
+barrier_of(const TlHostSite *s, const SimWarp *w)
+{
+   unsigned id = (unsigned)tl_attr_int(s->op, TL_ATTR_BARRIER);
+   if (tl_attr_int(s->op, TL_ATTR_GROUPED))
+      id += (w->index - s->first_warp) / TL_GROUP_WARPS;
+   return id % SIM_BARRIERS;
 }
 
 void
@@ -176,16 +189,17 @@ static void
 arrive(SimWarp *w, const TlHostSite *s)
 {
    SimBlock *b = w->thread[0].block;
-   unsigned id = (unsigned)tl_attr_int(s->op, TL_ATTR_BARRIER) % SIM_BARRIERS;
+   unsigned id = barrier_of(s, w);
+   uint32_t warps = warps_of_barrier(s, w);
    assert(w->at_barrier < 0 && !(b->barrier[id].arrived >> w->index & 1));
    SimBarrier *bar = &b->barrier[id];
    if (bar->arrived == 0)
       bar->site = s;
-   else if (role_warps(bar->site) != role_warps(s))
+   else if (warps_of_barrier(bar->site, w) != warps)
       sim_diverged(b->running, s, bar->site, (uint32_t)__builtin_ctz(bar->arrived) * SIM_WARP);
    bar->arrived |= 1u << w->index;
    w->at_barrier = (int)id;
-   if (bar->arrived != role_warps(s))
+   if (bar->arrived != warps)
       return;
    meet(b, bar->arrived);
    b->stats.block_barriers++;

@@ -1,5 +1,6 @@
 /* mbarriers: rings of them in shared memory by which the warps of one role tell those of another
  * that a stage is full, or empty again; and boxes of a tensor, whose bytes they count. */
+#include "ir/walk.h"
 #include "layout/hw_layouts.h"
 #include "passes/lower/impl.h"
 
@@ -81,12 +82,38 @@ tl_lower_barrier_expect(TlLowerCx *cx, TlOp *op)
               TL_ATTRS_({TL_ATTR_BYTES, *tl_attr(op, TL_ATTR_BYTES)}));
 }
 
+/* Along dimension d. */
+static uint32_t
+part_along(const TlLinear *memory, unsigned d, uint32_t start)
+{
+   return start >> tl_ll_dim_shift(memory, d) & ((1u << memory->log2_dim[d]) - 1);
+}
+
 /* Coordinate d of the tile's element `start` on top of the first one's. */
 static TlValue *
 moved_by(TlLowerCx *cx, TlValue *first, const TlLinear *memory, unsigned d, uint32_t start)
 {
-   uint32_t by = start >> tl_ll_dim_shift(memory, d) & ((1u << memory->log2_dim[d]) - 1);
+   uint32_t by = part_along(memory, d, start);
    return by ? tl_op2(cx, TL_OP_ADD, first, tl_i32(cx, by)) : first;
+}
+
+/* The bits of a box's number that say which four warps it belongs to. */
+static TlInts
+group_bits_of(const TlOp *op)
+{
+   return op->opcode == TL_OP_BOX_STORE ? tl_attr_ints(op, TL_ATTR_GROUP_BITS) : (TlInts){0};
+}
+
+/* `first`, moved by step[k] for each of them that is set in this thread's. */
+static TlValue *
+moved_by_group(TlLowerCx *cx, const TlOp *op, TlValue *first, const uint32_t *step)
+{
+   TlInts bits = group_bits_of(op);
+   uint32_t cols[TL_LANE_BITS + 5] = {0}, any;
+   for (size_t i = 0; i < bits.len; i++)
+      cols[TL_LANE_BITS + TL_LOG2_GROUP_WARPS + i] = step[bits.data[i]];
+   TlValue *by = tl_thread_word(cx, cols, &any);
+   return any ? tl_op2(cx, TL_OP_ADD, first, by) : first;
 }
 
 enum { MAP, BUFFER, BARRIERS, MOST_OPERANDS = BARRIERS + 2 + TL_TMAP_RANK };
@@ -100,10 +127,24 @@ move_boxes(TlLowerCx *cx, const TlOp *op, TlOpcode opcode, TlValue *const *head,
    const TlType *buffer = tl_arg(op, BUFFER)->type, *map = tl_arg(op, MAP)->type;
    unsigned bytes = tl_dtype_info[buffer->dtype].bytes, outer = map->rank - buffer->rank, n = 2;
    TlBoxes boxes;
-   bool ok = tl_hw_boxes(buffer->layout, bytes, &boxes);
+   bool ok = tl_hw_boxes_of(buffer->layout, bytes, map->shape + outer, &boxes);
    assert(ok && "infer_box_copy, infer_box_store");
    TlSharedRef ref = tl_memdesc_ref(cx, tl_arg(op, BUFFER));
-   TlValue *at = ref.base ? ref.base : tl_i32(cx, ref.offset), *args[MOST_OPERANDS];
+   TlInts group_bits = group_bits_of(op);
+   TlValue *args[MOST_OPERANDS], *coordinate[TL_TMAP_RANK];
+   uint32_t others = 0, step[TL_LL_MAX_BITS] = {0};
+   for (size_t i = 0; i < group_bits.len; i++)
+      others |= 1u << group_bits.data[i];
+   for (unsigned k = 0; ok && k < boxes.log2_num; k++)
+      step[k] = boxes.elems * bytes << k;
+   TlValue *at = moved_by_group(cx, op, ref.base ? ref.base : tl_i32(cx, ref.offset), step);
+   for (unsigned d = 0; d < map->rank; d++) {
+      for (unsigned k = 0; ok && d >= outer && k < boxes.log2_num; k++)
+         step[k] = part_along(buffer->layout, d - outer, boxes.start[k]);
+      coordinate[d] = tl_lower_use(cx, tl_arg(op, first + d));
+      if (d >= outer)
+         coordinate[d] = moved_by_group(cx, op, coordinate[d], step);
+   }
    args[1] = tl_lower_use(cx, tl_arg(op, MAP));
    while (n < 2 + num_head) {
       args[n] = head[n - 2];
@@ -111,13 +152,14 @@ move_boxes(TlLowerCx *cx, const TlOp *op, TlOpcode opcode, TlValue *const *head,
    }
    for (uint32_t i = 0; ok && i >> boxes.log2_num == 0; i++) {
       uint32_t start = 0;
+      if (i & others)
+         continue;
       for (unsigned k = 0; k < boxes.log2_num; k++)
          start ^= i >> k & 1 ? boxes.start[k] : 0;
       args[0] = i ? tl_op2(cx, TL_OP_ADD, at, tl_i32(cx, i * boxes.elems * bytes)) : at;
-      for (unsigned d = 0; d < map->rank; d++) {
-         TlValue *begin = tl_lower_use(cx, tl_arg(op, first + d));
-         args[n + d] = d < outer ? begin : moved_by(cx, begin, buffer->layout, d - outer, start);
-      }
+      for (unsigned d = 0; d < map->rank; d++)
+         args[n + d] = d < outer ? coordinate[d]
+                                 : moved_by(cx, coordinate[d], buffer->layout, d - outer, start);
       tl_build_n(&cx->b, opcode, args, n + map->rank, NULL,
                  TL_ATTRS_({TL_ATTR_EXTENT, {.ints = tl_extent_ints(cx->arena, ref.extent)}}));
    }
@@ -134,10 +176,14 @@ tl_lower_box_copy(TlLowerCx *cx, TlOp *op)
    move_boxes(cx, op, TL_OP_TMA_LOAD, head, 2, COORDINATES);
 }
 
+/* By the first thread of the role, or of each group. */
 void
 tl_lower_box_store(TlLowerCx *cx, TlOp *op)
 {
-   TlValue *mine = by_first_thread(cx, NULL);
+   uint32_t warps = UINT32_MAX;
+   if (group_bits_of(op).len)
+      warps = TL_GROUP_WARPS - 1;
+   TlValue *mine = tl_thread_is_zero(cx, UINT32_MAX, warps);
    move_boxes(cx, op, TL_OP_TMA_STORE, &mine, 1, BUFFER + 1);
 }
 

@@ -57,6 +57,7 @@ tl_memdesc_ref(TlLowerCx *cx, const TlValue *v)
    const TlType *t = tl_result(root, 0)->type;
    TlSharedRef ref = {
       .extent = {.begin = begin, .end = begin + tl_memdesc_stage_bytes(t) * t->count}};
+   ref.extent.groups = tl_attr_int(root, TL_ATTR_GROUPS);
    bool is_ring = phase >= 0 && t->count > 1;
    ref.extent.guarded = guarded;
    ref.extent.stages = is_ring ? t->count : 0;

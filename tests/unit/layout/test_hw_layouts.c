@@ -364,12 +364,10 @@ isa_box_address(const TlBoxes *b, unsigned rank, unsigned es, uint32_t box, cons
    return b->swizzle ? at ^ (at >> 3 & (b->swizzle - 16)) : at;
 }
 
-/* Every element of every box; false when the arrangement is refused. */
-static bool
-boxes_fill_all(const TlLinear *memory, unsigned es, TlBoxes *b)
+/* Every element of every box. */
+static void
+check_boxes(const TlLinear *memory, unsigned es, const TlBoxes *b)
 {
-   if (!tl_hw_boxes(memory, es, b))
-      return false;
    uint32_t elems = 1u << tl_ll_bits(memory);
    assert_int_equal(b->elems << b->log2_num, elems);
    for (uint32_t at = 0; at < elems; at++) {
@@ -383,6 +381,21 @@ boxes_fill_all(const TlLinear *memory, unsigned es, TlBoxes *b)
       }
       uint32_t address = isa_box_address(b, memory->rank, es, box, place);
       assert_int_equal(tl_ll_apply(memory, address / es, 0, 0, 0), word);
+   }
+}
+
+/* Also halved as often as they can be; false when the arrangement is refused. */
+static bool
+boxes_fill_all(const TlLinear *memory, unsigned es, TlBoxes *b)
+{
+   TlBoxes half, same;
+   if (!tl_hw_boxes(memory, es, b))
+      return false;
+   check_boxes(memory, es, b);
+   for (half = *b; tl_hw_halve_boxes(memory, es, &half);) {
+      check_boxes(memory, es, &half);
+      assert_true(tl_hw_boxes_of(memory, es, half.shape, &same));
+      assert_memory_equal(half.start, same.start, half.log2_num * sizeof half.start[0]);
    }
    return true;
 }
@@ -418,6 +431,12 @@ boxes_fill_what_wgmma_reads(void **state)
    assert_true(boxes_fill_all(&l, 2, &b));
    assert_int_equal(b.log2_num, 2);
    assert_int_equal(b.shape[0], 64);
+   assert_true(tl_hw_halve_boxes(&l, 2, &b));
+   assert_int_equal(b.log2_num, 3);
+   assert_int_equal(b.shape[0], 32);
+   assert_int_equal(b.start[0], 32 << 8); /* rows 32 to 63 of the same columns */
+   assert_false(tl_hw_boxes_of(&l, 2, (const uint32_t[]){4, 64}, &b)); /* a swizzle has 8 rows */
+   assert_true(tl_hw_boxes(&l, 2, &b));
    assert_int_equal(b.shape[1], 64);
    TlLinear phased = hw_shared_phased(wide, (const unsigned[]){1, 0}, 8, 4);
    assert_false(boxes_fill_all(&phased, 2, &b));
