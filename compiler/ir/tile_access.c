@@ -474,6 +474,8 @@ is_index(TlAffine *a, const TlValue *v, unsigned depth)
    case TL_OP_MUL:
    case TL_OP_MIN:
       return is_index(a, tl_arg(op, 0), depth + 1) && is_index(a, tl_arg(op, 1), depth + 1);
+   case TL_OP_SELECT:
+      return is_index(a, tl_arg(op, 1), depth + 1) && is_index(a, tl_arg(op, 2), depth + 1);
    case TL_OP_SUB: /* programs from the last one on */
       return is_difference(a, v);
    }
@@ -547,7 +549,7 @@ divide(TlAffine *a, const TlSum *x, const TlTerm *by, TlSum *quotient)
 }
 
 /* What v, which is not negative, is less than: v is the program's number, a loop's index, a
- * remainder, or how often such a number has what divides its end. */
+ * remainder, or how often such a number has what divides its end, or anything else. */
 static bool
 end_of(TlAffine *a, const TlSum *s, const TlValue *v, TlSum *end)
 {
@@ -569,9 +571,14 @@ end_of(TlAffine *a, const TlSum *s, const TlValue *v, TlSum *end)
    TlSum whole = {0}, by = {0};
    if (op->opcode == TL_OP_REM)
       return is_index(a, tl_arg(op, 1), 0) && add_value(a, s, tl_arg(op, 1), end);
+   if (!end_of(a, s, tl_arg(op, 0), &whole))
+      return false;
    /* 0 <= number < whole = end * by: they have one sign, and neither is 0 */
-   return end_of(a, s, tl_arg(op, 0), &whole) && add_value(a, s, tl_arg(op, 1), &by) &&
-          by.num == 1 && divide(a, &whole, &by.term[0], end) && is_sum_of_indices(a, end);
+   if (add_value(a, s, tl_arg(op, 1), &by) && by.num == 1 && divide(a, &whole, &by.term[0], end) &&
+       is_sum_of_indices(a, end))
+      return true;
+   *end = whole; /* no quotient is larger than the number */
+   return is_index(a, tl_arg(op, 1), 0);
 }
 
 /* Adds what a term of one factor with a negative scale is at least: the factor is at most its end

@@ -11,6 +11,7 @@
 #include "passes/box_access.h"
 #include "ir/launch_expr.h"
 #include "ir/walk.h"
+#include "passes/pipeline_loops.h"
 
 #include <assert.h>
 #include <string.h>
@@ -275,4 +276,16 @@ tl_box_access_view(TlBuilder *b, const TlBoxAccess *x, TlValue *view)
       b, TL_OP_LOCAL_TRANS,
       tl_type_memdesc(types, t->dtype, t->rank, shape, tl_layout_intern(types, &memory), 1), view,
       {TL_ATTR_ORDER, {.ints = order}});
+}
+
+void
+tl_box_access_copy(TlBuilder *b, const TlBoxAccess *x, TlValue *view, TlValue *barriers,
+                   TlValue *slot, const TlMap *map, TlValue *pred)
+{
+   TlValue *args[5 + TL_TMAP_RANK] = {tl_slice_mapped(map, x->map), tl_box_access_view(b, x, view),
+                                      barriers, slot};
+   for (unsigned i = 0; i < x->rank; i++)
+      args[4 + i] = tl_slice_mapped(map, x->coordinate[i]);
+   args[4 + x->rank] = pred;
+   tl_build_n(b, TL_OP_BOX_COPY, args, 4 + x->rank + (pred != NULL), NULL, TL_ATTRS_());
 }

@@ -36,6 +36,10 @@ unsigned tl_box_access_group(const TlBoxAccess *x, const TlLinear *tile, const T
 /* Makes the map and the coordinates of what tl_box_access found: NULL, or why there is no map. */
 const char *tl_box_access_build(TlArena *scratch, TlFunc *f, TlOp *access, const TlType *buffer,
                                 TlBoxAccess *x);
+/* Fills the view by boxes, whose bytes count at stage `slot` of the barriers, where pred is true or
+ * NULL; `map` has what values became (tl_slice_mapped). */
+void tl_box_access_copy(TlBuilder *b, const TlBoxAccess *x, TlValue *view, TlValue *barriers,
+                        TlValue *slot, const TlMap *map, TlValue *pred);
 /* The buffer with the dimensions of the map's boxes. */
 TlValue *tl_box_access_view(TlBuilder *b, const TlBoxAccess *x, TlValue *view);
 

@@ -22,29 +22,25 @@ tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why)
 }
 
 void
+tl_boxes_remark(const TlPassCx *cx, const TlOp *load, const TlBoxes *boxes)
+{
+   if (tl_wants_remarks(cx->diags, "tma"))
+      tl_report(cx->diags, R0421, load->range, 1u << boxes->log2_num, boxes->log2_num ? "es" : "",
+                boxes->swizzle);
+}
+
+void
 tl_ring_boxes_remark(const TlPassCx *cx, const TlRingLoad *l, const char *why)
 {
-   if (!tl_wants_remarks(cx->diags, "tma"))
-      return;
-   if (why) {
+   if (!why)
+      tl_boxes_remark(cx, l->op, &l->boxes->boxes);
+   else if (tl_wants_remarks(cx->diags, "tma"))
       tl_report(cx->diags, R0422, l->op->range, why);
-      return;
-   }
-   const TlBoxes *boxes = &l->boxes->boxes;
-   tl_report(cx->diags, R0421, l->op->range, 1u << boxes->log2_num, boxes->log2_num ? "es" : "",
-             boxes->swizzle);
 }
 
 void
 tl_ring_boxes_copy(TlPipe *p, TlBuilder *b, const TlRingLoad *l, TlValue *view, TlValue *barriers,
                    TlValue *slot, const TlMap *map, TlValue *pred)
 {
-   const TlBoxAccess *x = l->boxes;
-   TlValue *args[5 + TL_TMAP_RANK] = {tl_slice_mapped(map, x->map),
-                                      tl_box_access_view(b, x, tl_ring_turned_view(p, b, l, view)),
-                                      barriers, slot};
-   for (unsigned i = 0; i < x->rank; i++)
-      args[4 + i] = tl_slice_mapped(map, x->coordinate[i]);
-   args[4 + x->rank] = pred;
-   tl_build_n(b, TL_OP_BOX_COPY, args, 4 + x->rank + (pred != NULL), NULL, TL_ATTRS_());
+   tl_box_access_copy(b, l->boxes, tl_ring_turned_view(p, b, l, view), barriers, slot, map, pred);
 }

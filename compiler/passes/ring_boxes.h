@@ -9,6 +9,8 @@
 const char *tl_why_no_boxes(const TlPipe *p, const TlRingLoad *l);
 /* How they fill it, the map and the coordinates made; NULL with *why. */
 TlBoxAccess *tl_ring_boxes(TlPipe *p, const TlRingLoad *l, const char **why);
+/* Says that boxes copy what `load` reads. */
+void tl_boxes_remark(const TlPassCx *cx, const TlOp *load, const TlBoxes *boxes);
 /* Says how the load is copied: `why` not by boxes, NULL where they copy it. */
 void tl_ring_boxes_remark(const TlPassCx *cx, const TlRingLoad *l, const char *why);
 /* The copy of one stage, where pred is true or NULL; `map` has what the values of the old body

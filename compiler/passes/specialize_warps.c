@@ -18,6 +18,10 @@
  * them in place of the copies: expect(full, stage) arrives, and the boxes' bytes count for the
  * phase.  If boxes fill all rings, one warp does, and more registers are left to the consumers.
  *
+ * A tile that is loaded before such loops and only multiplied in them (attention's rows) comes by
+ * boxes as well where all rings do: a channel of its own, passed once each time the loops are. In a
+ * loop over tiles it has two stages where there is room, so that the next tile's is there in time.
+ *
  * Loops of one block whose stages are alike share a channel: its stage and parity are carried from
  * one to the next and around the loops outside, the same way in both roles.
  *
@@ -74,12 +78,24 @@ typedef struct Pair {
    TlValue *slot, *parity; /* carried */
 } Pair;
 
+/* A tile that loops multiply and that is loaded before them. */
+typedef struct Standing {
+   TlOp *load, *alloc;
+   TlBlock *block, *outer; /* of both, and where its stages begin to be counted */
+   TlBoxAccess box;
+   unsigned stages, position;    /* of the block's arguments: its stage, and then its parity */
+   TlValue *ring, *full, *empty; /* empty: NULL where it is filled once */
+   TlValue *slot, *parity;
+} Standing;
+
 typedef struct Special {
    TlPassCx *cx;
    TlFunc *func;
    TL_VEC(Pair *) pairs;
    TL_VEC(Channel *) channels;
-   TlMap seen; /* values that the producer needs */
+   TL_VEC(Standing *) standing;
+   uint64_t room; /* shared bytes that are left */
+   TlMap seen;    /* values that the producer needs */
    const char *why;
    TlAffine *affine; /* NULL: threads copy everything */
    const Shares *shares;
@@ -95,13 +111,14 @@ multiplies_by_wgmma(const TlBlock *body)
    return false;
 }
 
-/* The block in which the stages of the loop's channel begin to be counted: that of the outermost
- * loop.  NULL when something else than loops and, around them, conditions is outside. */
+/* The block in which the stages of the channel of a loop, or of a load before loops, begin to be
+ * counted: that of the outermost loop.  NULL when something else than loops and, around them,
+ * conditions is outside. */
 static TlBlock *
-block_of_nest(const TlOp *loop)
+block_of_nest(const TlOp *inner)
 {
-   TlBlock *block = loop->block;
-   const TlOp *op = tl_parent(loop);
+   TlBlock *block = inner->block;
+   const TlOp *op = tl_parent(inner);
    for (; op && tl_is_loop(op) && block == tl_loop_body(op); op = tl_parent(op))
       block = op->block;
    for (; op; op = tl_parent(op))
@@ -361,6 +378,7 @@ limit_stages(Special *s)
          sum += tl_pipe_stage_bytes(c->pipe) * c->stages;
          most = c->stages > most->stages ? c : most;
       }
+      s->room = room - sum;
       if (sum <= room)
          return true;
       if (--most->stages < 2)
@@ -405,6 +423,9 @@ carry_two(Special *s, TlOp *old, TlValue *const more[2])
    for (size_t i = 0; i < s->channels.len; i++)
       if (s->channels.data[i]->block == from)
          s->channels.data[i]->block = body;
+   for (size_t i = 0; i < s->standing.len; i++)
+      if (s->standing.data[i]->block == from)
+         s->standing.data[i]->block = body;
    return loop;
 }
 
@@ -420,6 +441,31 @@ next_stage(TlBuilder *b, unsigned stages, TlValue *state[2])
    state[1] = tl_b3(b, TL_OP_SELECT, is_last, turned, state[1]);
 }
 
+/* The loop carries stage and parity: the state is that at the beginning of its body then. */
+static TlOp *
+enter_loop(Special *s, TlOp *op, TlValue *state[2])
+{
+   assert(tl_is_loop(op) && "block_of_nest");
+   unsigned num = op->num_results;
+   TlOp *loop = carry_two(s, op, state);
+   TlBlock *body = tl_loop_body(loop), *condition = loop->regions[0]->block;
+   for (unsigned i = 0; i < 2 && condition != body; i++)
+      tl_append_arg(condition->last, tl_carried(condition, num + i));
+   state[0] = tl_carried(body, num);
+   state[1] = tl_carried(body, num + 1);
+   return loop;
+}
+
+/* The body yields the state, which is that behind the loop then. */
+static void
+leave_loop(TlOp *loop, TlValue *state[2])
+{
+   for (unsigned i = 0; i < 2; i++) {
+      tl_append_arg(tl_loop_body(loop)->last, state[i]);
+      state[i] = tl_result(loop, loop->num_results - 2 + i);
+   }
+}
+
 /* Carries the channel's stage and parity through the loops of the block. */
 static void
 count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
@@ -429,26 +475,54 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
       Pair *pair = pair_of(s, c, op);
       if (!pair && !holds_loop_of(s, c, op))
          continue;
-      assert(tl_is_loop(op) && "block_of_nest");
-      unsigned num = op->num_results;
-      TlOp *loop = carry_two(s, op, state);
-      TlBlock *body = tl_loop_body(loop), *condition = loop->regions[0]->block;
-      for (unsigned i = 0; i < 2 && condition != body; i++)
-         tl_append_arg(condition->last, tl_carried(condition, num + i));
-      state[0] = tl_carried(body, num);
-      state[1] = tl_carried(body, num + 1);
+      TlOp *loop = enter_loop(s, op, state);
       if (pair) {
-         TlBuilder b = tl_builder_before(body->last);
+         TlBuilder b = tl_builder_before(tl_loop_body(loop)->last);
          pair->slot = state[0];
          pair->parity = state[1];
          next_stage(&b, c->stages, state);
       } else {
-         count_stages(s, c, body, state);
+         count_stages(s, c, tl_loop_body(loop), state);
       }
-      for (unsigned i = 0; i < 2; i++) {
-         tl_append_arg(body->last, state[i]);
-         state[i] = tl_result(loop, num + i);
-      }
+      leave_loop(loop, state);
+   }
+}
+
+/* The same of a tile before loops, through the loops around it. */
+static void
+count_standing(Special *s, Standing *x, TlBlock *block, TlValue *state[2])
+{
+   if (block == x->block) {
+      TlBuilder b = tl_builder_before(block->last);
+      x->position = state[0]->index;
+      next_stage(&b, x->stages, state);
+      return;
+   }
+   TlOp *loop = enter_loop(s, tl_in_block(x->load, block), state);
+   count_standing(s, x, tl_loop_body(loop), state);
+   leave_loop(loop, state);
+}
+
+/* Those of all tiles before loops; a loop that is built anew for one of them has other values for
+ * the others. */
+static void
+count_all_standing(Special *s)
+{
+   for (size_t i = 0; i < s->standing.len; i++) {
+      Standing *x = s->standing.data[i];
+      TlBuilder b = tl_builder_before(x->outer->first);
+      b.range = x->load->range;
+      TlValue *zero = tl_const_int(&b, TL_I32, 0), *state[2] = {zero, zero};
+      x->slot = x->parity = zero;
+      if (x->block != x->outer)
+         count_standing(s, x, x->outer, state);
+   }
+   for (size_t i = 0; i < s->standing.len; i++) {
+      Standing *x = s->standing.data[i];
+      if (x->block == x->outer)
+         continue;
+      x->slot = x->block->args[x->position];
+      x->parity = x->block->args[x->position + 1];
    }
 }
 
@@ -524,6 +598,95 @@ bytes_of_boxes(const TlPipe *p, unsigned group, bool *has_threads)
       *has_threads |= !l->boxes;
    }
    return bytes;
+}
+
+/* ---- tiles before loops ---- */
+static bool
+is_in_pair(const Special *s, TlOp *op)
+{
+   for (size_t i = 0; i < s->pairs.len; i++)
+      if (tl_in_block(op, s->pairs.data[i]->pipe.body))
+         return true;
+   return false;
+}
+
+/* Is the buffer only multiplied, in a loop of ours for one? */
+static bool
+is_only_multiplied(const Special *s, const TlValue *buffer, bool *in_loop)
+{
+   for (const TlUse *u = buffer->uses; u; u = u->next) {
+      bool is_product = u->user->opcode == TL_OP_DOT && tl_is_by_wgmma(u->user);
+      *in_loop |= is_product && is_in_pair(s, u->user);
+      if (u->user->opcode == TL_OP_LOCAL_TRANS) {
+         if (!is_only_multiplied(s, tl_result(u->user, 0), in_loop))
+            return false;
+      } else if (!is_product) {
+         return false;
+      }
+   }
+   return true;
+}
+
+/* Can the producer send for it as often as the consumers pass there? */
+static bool
+can_stand(Special *s, TlOp *load, TlOp *alloc)
+{
+   bool in_loop = false;
+   if (alloc->block != load->block || is_in_pair(s, load) || !block_of_nest(load) ||
+       !is_only_multiplied(s, tl_result(alloc, 0), &in_loop) || !in_loop ||
+       tl_attr_int(load, TL_ATTR_VOLATILE) ||
+       tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg(load, 0))))
+      return false;
+   tl_map_init(&s->seen, s->cx->scratch);
+   s->why = NULL;
+   need_control(s, tl_parent(load));
+   return !s->why;
+}
+
+/* Where boxes fill all rings, tiles before their loops may come the same way. */
+static void
+find_standing(Special *s)
+{
+   const TlBlock *top = s->func->body->block;
+   size_t maps = 0;
+   for (size_t i = 0; i < s->pairs.len; i++)
+      maps += s->pairs.data[i]->pipe.loads.len;
+   for (TlOp *op = top->first; op && maps < TL_MAX_MAPS; op = tl_walk_next(op, top)) {
+      const TlUse *use = op->opcode == TL_OP_LOAD ? tl_result(op, 0)->uses : NULL;
+      if (!use || use->next || use->user->opcode != TL_OP_LOCAL_ALLOC ||
+          !can_stand(s, op, use->user))
+         continue;
+      const TlType *buffer = tl_result(use->user, 0)->type;
+      Standing *x = tl_new(s->cx->scratch, Standing);
+      *x = (Standing){.load = op,
+                      .alloc = use->user,
+                      .block = op->block,
+                      .stages = 1,
+                      .outer = block_of_nest(op)};
+      if (tl_box_access(s->affine, op, buffer, &x->box) ||
+          tl_box_access_build(s->cx->scratch, s->func, op, buffer, &x->box))
+         continue;
+      uint64_t bytes = tl_memdesc_stage_bytes(buffer);
+      if (x->outer != x->block && bytes <= s->room) {
+         x->stages = 2;
+         s->room -= bytes;
+      }
+      maps++;
+      tl_vec_push(s->cx->scratch, &s->standing, x);
+   }
+}
+
+static void
+build_standing(Special *s, TlBuilder *b, Standing *x)
+{
+   const TlType *t = tl_result(x->alloc, 0)->type;
+   b->range = x->load->range;
+   x->full = tl_ring_barriers(b, x->stages, 1);
+   if (x->outer != x->block)
+      x->empty = tl_ring_barriers(b, x->stages, s->func->num_warps);
+   x->ring = tl_b0(
+      b, TL_OP_LOCAL_ALLOC,
+      tl_type_memdesc(s->func->module->types, t->dtype, t->rank, t->shape, t->layout, x->stages));
 }
 
 /* ---- rings and barriers ---- */
@@ -608,6 +771,25 @@ produce(const TlMap *map, Pair *pair)
    }
 }
 
+/* In the place of the load's copy. */
+static void
+produce_standing(const TlMap *map, const Standing *x)
+{
+   const TlType *t = tl_result(x->alloc, 0)->type;
+   TlBuilder b = tl_builder_before(tl_slice_mapped(map, tl_result(x->load, 0))->def);
+   b.range = x->load->range;
+   TlValue *slot = tl_slice_mapped(map, x->slot);
+   if (x->empty) {
+      TlValue *parity = tl_slice_mapped(map, x->parity);
+      build_wait(&b, x->empty, slot, tl_b2(&b, TL_OP_XOR, parity, tl_const_int(&b, TL_I32, 1)));
+   }
+   TlValue *expected[] = {x->full, slot};
+   tl_build_n(&b, TL_OP_BARRIER_EXPECT, expected, 2, NULL,
+              TL_ATTRS_({TL_ATTR_BYTES, {.i = tl_memdesc_stage_bytes(t)}}));
+   TlValue *view = tl_t2(&b, TL_OP_LOCAL_VIEW, t, x->ring, slot, {TL_ATTR_GUARDED, {.i = 1}});
+   tl_box_access_copy(&b, &x->box, view, x->full, slot, map, NULL);
+}
+
 /* A warp stays until its copies have landed. */
 static void
 wait_for_copies(TlBuilder *b)
@@ -663,19 +845,24 @@ spread_block(Special *s, TlBlock *top)
 }
 
 /* ---- the consumer ---- */
+/* The first and the last operation of the block that reads the value or a view of it, or holds one
+ * that does; of those found before as well. */
 static void
-note_last_use(const TlBlock *body, const TlValue *v, TlOp **last, TlMap *place)
+note_uses(const TlBlock *body, const TlValue *v, TlOp **first, TlOp **last, TlMap *place)
 {
    for (const TlUse *u = v->uses; u; u = u->next) {
       TlOp *op = tl_in_block(u->user, body);
       if (!op)
          continue;
-      if (!*last || (uintptr_t)tl_map_get(place, op) > (uintptr_t)tl_map_get(place, *last))
+      uintptr_t at = (uintptr_t)tl_map_get(place, op);
+      if (!*first || at < (uintptr_t)tl_map_get(place, *first))
+         *first = op;
+      if (!*last || at > (uintptr_t)tl_map_get(place, *last))
          *last = op;
       bool is_view = u->user->opcode == TL_OP_LOCAL_TRANS || u->user->opcode == TL_OP_LOCAL_LOAD ||
                      u->user->opcode == TL_OP_CONVERT_LAYOUT;
       if (is_view)
-         note_last_use(body, tl_result(u->user, 0), last, place);
+         note_uses(body, tl_result(u->user, 0), first, last, place);
    }
 }
 
@@ -684,15 +871,15 @@ consume_group(Pair *pair, unsigned group, TlMap *place)
 {
    const Channel *c = pair->channel;
    TlPipe *p = &pair->pipe;
-   TlOp *first = NULL, *last = NULL;
+   TlOp *first = NULL, *last = NULL, *any = NULL;
    for (size_t i = 0; i < p->loads.len; i++) {
       TlRingLoad *l = &p->loads.data[i];
       if (l->group != group)
          continue;
       first = first ? first : l->first_use; /* they are sorted */
-      note_last_use(p->body, tl_result(l->op, 0), &last, place);
+      note_uses(p->body, tl_result(l->op, 0), &any, &last, place);
       if (l->alloc)
-         note_last_use(p->body, tl_result(l->alloc, 0), &last, place);
+         note_uses(p->body, tl_result(l->alloc, 0), &any, &last, place);
    }
    assert(first && last && "a load that nobody uses is gone");
    TlBuilder b = tl_builder_before(first);
@@ -705,14 +892,44 @@ consume_group(Pair *pair, unsigned group, TlMap *place)
 }
 
 static void
+number_operations(TlArena *scratch, const TlBlock *block, TlMap *place)
+{
+   uintptr_t at = 0;
+   tl_map_init(place, scratch);
+   for (TlOp *op = block->first; op; op = op->next)
+      tl_map_put(place, op, (void *)++at);
+}
+
+static void
+consume_standing(Special *s, const Standing *x)
+{
+   TlMap place;
+   TlOp *first = NULL, *last = NULL;
+   TlValue *buffer = tl_result(x->alloc, 0);
+   number_operations(s->cx->scratch, x->block, &place);
+   note_uses(x->block, buffer, &first, &last, &place);
+   assert(first && last && last->next && "is_only_multiplied");
+   TlBuilder b = tl_builder_before(first);
+   b.range = x->load->range;
+   build_wait(&b, x->full, x->slot, x->parity);
+   tl_replace_uses(buffer, tl_t2(&b, TL_OP_LOCAL_VIEW, buffer->type, x->ring, x->slot,
+                                 {TL_ATTR_GUARDED, {.i = 1}}));
+   if (x->empty) {
+      b = tl_builder_before(last->next);
+      b.range = x->load->range;
+      TlValue *args[] = {x->empty, x->slot};
+      tl_build_n(&b, TL_OP_BARRIER_ARRIVE, args, 2, NULL, TL_ATTRS_());
+   }
+   tl_remove(x->alloc);
+   tl_remove(x->load);
+}
+
+static void
 consume(Pair *pair)
 {
    TlPipe *p = &pair->pipe;
    TlMap place;
-   uintptr_t at = 0;
-   tl_map_init(&place, p->cx->scratch);
-   for (TlOp *op = p->body->first; op; op = op->next)
-      tl_map_put(&place, op, (void *)++at);
+   number_operations(p->cx->scratch, p->body, &place);
    for (unsigned g = 0; g < p->groups; g++)
       consume_group(pair, g, &place);
    TlBuilder b = tl_builder_before(p->body->first);
@@ -752,6 +969,8 @@ split_roles(Special *s)
    b.range = f->range;
    for (size_t i = 0; i < s->channels.len; i++)
       build_channel(s, &b, s->channels.data[i]);
+   for (size_t i = 0; i < s->standing.len; i++)
+      build_standing(s, &b, s->standing.data[i]);
    for (size_t i = 0; i < s->pairs.len; i++)
       for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
          s->pairs.data[i]->pipe.loads.data[k].ring = s->pairs.data[i]->channel->rings[k];
@@ -765,6 +984,8 @@ split_roles(Special *s)
    for (TlOp *op = first; op != end; op = op->next)
       tl_clone_op(&in, op, &map);
    drop_effects(copies);
+   for (size_t i = 0; i < s->standing.len; i++)
+      produce_standing(&map, s->standing.data[i]);
    for (size_t i = 0; i < s->pairs.len; i++)
       produce(&map, s->pairs.data[i]);
    in.range = producer->range;
@@ -777,6 +998,11 @@ split_roles(Special *s)
       tl_move_to_end(op, consumer->regions[0]->block);
    }
    end_role(f, consumer);
+   for (size_t i = 0; i < s->standing.len; i++) {
+      Standing *x = s->standing.data[i];
+      x->block = x->block == top ? consumer->regions[0]->block : x->block;
+      consume_standing(s, x);
+   }
    for (size_t i = 0; i < s->pairs.len; i++)
       consume(s->pairs.data[i]);
    f->extra_warps = PRODUCER_WARPS;
@@ -838,7 +1064,11 @@ plan(Special *s)
                         "two stages of all loops do not fit in shared memory");
       return false;
    }
-   return choose_boxes(s) && pays(s);
+   if (!choose_boxes(s) || !pays(s))
+      return false;
+   if (s->shares == &by_boxes)
+      find_standing(s);
+   return true;
 }
 
 /* Stages of each channel, of which a loop of tiles leaves no fewer. */
@@ -911,6 +1141,7 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
       TlValue *zero = tl_const_int(&b, TL_I32, 0), *state[2] = {zero, zero};
       count_stages(&s, c, c->block, state);
    }
+   count_all_standing(&s);
    for (size_t i = 0; i < s.pairs.len && tl_wants_remarks(cx->diags, "pipeline"); i++) {
       const TlPipe *p = &s.pairs.data[i]->pipe;
       tl_report(cx->diags, R0420, p->loop->range, (unsigned)PRODUCER_WARPS,
@@ -919,6 +1150,8 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
    }
    for (size_t i = 0; i < s.pairs.len && cx->uses_boxes; i++)
       remark_copies(&s, &s.pairs.data[i]->pipe);
+   for (size_t i = 0; i < s.standing.len; i++)
+      tl_boxes_remark(cx, s.standing.data[i]->load, &s.standing.data[i]->box.boxes);
    split_roles(&s);
    return true;
 }

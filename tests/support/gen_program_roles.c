@@ -152,11 +152,16 @@ role_store(Gen *g, int buffer, TlValue *sum, TlValue *turn)
 
 static TlValue *role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum);
 
-/* One turn of the outer loop: the inner one, at times in every other turn only. */
+/* One turn of the outer loop: the inner one, at times in every other turn only.  The left operand of
+ * two products is another in each turn, or the same in all. */
 static TlValue *
-role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum)
+role_turn(Gen *g, const RoleLoop *of_all, TlValue *turn, TlValue *sum)
 {
    TlBuilder *b = &g->b;
+   RoleLoop own = *of_all;
+   const RoleLoop *l = &own;
+   if (l->has_two && l->has_mask[1])
+      own.first = role_tile(g, l->left, (const uint32_t[]){ROWS, l->depth}, turn, false);
    if (!g->for_turns)
       return role_loop(g, l, turn, false, sum);
    if (gen_chance(g, 40)) {
