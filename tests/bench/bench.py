@@ -350,7 +350,9 @@ def attention(b):
     if not b.wants("attention"):
         return
     tiles = {"": Tile("attention.tile", "attn_fwd"),
-             " bp": Tile("attention_block_pointers.tile", "attn_fwd_bp")}
+             " bp": Tile("attention_block_pointers.tile", "attn_fwd_bp"),
+             " loop": Tile("attention_persistent.tile", "attn_fwd_persistent")}
+    programs = torch.cuda.get_device_properties(0).multi_processor_count
     cases = [(64, 1, 32, 16384), (64, 16, 32, 1024), (128, 4, 16, 4096), (128, 1, 16, 16384)]
     if b.options.quick:
         cases = [(64, 16, 32, 1024), (128, 4, 16, 4096)]
@@ -362,8 +364,9 @@ def attention(b):
         o, lse = torch.empty_like(q), torch.empty(z * h, n, device="cuda")
         scale = 1 / math.sqrt(d)
         for causal in (False, True):
-            def configs(shapes):
-                return [((triton.cdiv(n, bm), z * h),
+            def configs(shapes, form):
+                return [((min(programs, triton.cdiv(n, bm) * z * h),) if form == " loop" else
+                         (triton.cdiv(n, bm), z * h),
                          {"D": d, "CAUSAL": causal, "BLOCK_M": bm, "BLOCK_N": bn, "num_warps": w,
                           "num_stages": stages}) for bm, bn, w, stages in shapes]
             others = {"cudnn": sdpa(q, k, v, causal, scale, "CUDNN_ATTENTION"),
@@ -371,12 +374,12 @@ def attention(b):
             reference = others["flash2"]()
             work = 4 * z * h * n * n * d * (0.5 if causal else 1) / 1e9
             for form, tile in tiles.items():
-                if form and (b.options.quick or n > 4096):
+                if form and (b.options.quick or (form == " bp" and n > 4096)):
                     continue
                 name = "attention%s D%d Z%d H%d N%d%s" % (form, d, z, h, n, " causal" * causal)
-                args = (q, k, v, o, lse, z * h, n, scale)
-                b.case(name, tile, args, configs(ours), o, reference, 1e-3,
-                       {} if form else others, work, "TFLOP/s", configs(theirs))
+                args = (q, k, v, o, lse, z * h, n, scale) + (programs,) * (form == " loop")
+                b.case(name, tile, args, configs(ours, form), o, reference, 1e-3,
+                       {} if form == " bp" else others, work, "TFLOP/s", configs(theirs, form))
         del q, k, v, o, lse
 
 

@@ -152,8 +152,8 @@ role_store(Gen *g, int buffer, TlValue *sum, TlValue *turn)
 
 static TlValue *role_turn(Gen *g, const RoleLoop *l, TlValue *turn, TlValue *sum);
 
-/* One turn of the outer loop: the inner one, at times in every other turn only.  The left operand of
- * two products is another in each turn, or the same in all. */
+/* One turn of the outer loop: the inner one, at times in every other turn only.  The left operand
+ * of two products is another in each turn, or the same in all. */
 static TlValue *
 role_turn(Gen *g, const RoleLoop *of_all, TlValue *turn, TlValue *sum)
 {
