@@ -213,6 +213,8 @@ arrive(SimThread *t, const TlHostSite *s, unsigned char *frame, uint32_t bytes)
    if (!sim_pred(sim_site(s), s, frame, 0))
       return;
    SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
+   if (!m->pending) /* all have arrived, and the phase waits for bytes */
+      sim_fault(t, s, (TlSimFault){.kind = TL_SIM_FAULT_ARRIVALS});
    b->clock[w][w] = ++b->epoch[w]; /* what the warp did so far comes before */
    m->expected += bytes;
    count_arrival(b, m, b->clock[w]);

@@ -596,6 +596,8 @@ static const struct Harmless {
 
 /* The same of one way to copy only, by threads or by boxes. */
 static const struct Harmless harmless_by_name[] = {
+   {"chained, boxes", "arrival at another stage", 9, "nothing is copied any more"},
+   {"chained, boxes", "arrival at another stage", 10, "nothing is copied any more"},
    {"tiles, stored by boxes", "stored boxes not waited for", 3, "the other wait is for both"},
    {"tiles, stored by boxes", "stored boxes not waited for", 4, "the other wait is for both"},
    {"chained, roles", "wait behind the product", 3, "the copies behind these have been waited for"},
