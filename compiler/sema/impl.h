@@ -358,6 +358,8 @@ void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
 void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
+bool tl_counts_down(const TlValue *step);
+TlValue *tl_last_index(TlSema *s, TlValue *const bound[3]);
 void tl_report_field(TlSema *s, TlFrame *f, const TlSv *self, const TlNode *target);
 /* The first letter of the line that the range begins in, and at *begin that of the range. */
 const char *tl_line_of(TlSema *s, TlRange range, const char **begin);
