@@ -238,6 +238,22 @@ is_argument_beside_none(const TlSv *a, const TlSv *b)
    return none->kind == TL_SV_NONE && v->kind == TL_SV_OPAQUE && v->opaque->is_argument;
 }
 
+/* x.dtype == torch.float32: in Python no two things of torch and Triton are equal. */
+static bool
+is_type_beside_torchs(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   const TlSv *torchs = tl_is_torch_dtype(a) ? a : b, *other = torchs == a ? b : a;
+   if ((op != TL_AST_OP_EQ && op != TL_AST_OP_NE) || other->kind != TL_SV_TYPE ||
+       !tl_is_torch_dtype(torchs))
+      return false;
+   TlSv dtype;
+   const char *name = strchr(torchs->module->name, '.') + 1;
+   tl_report(s->diags, W0212, range, "a type of torch equals none of Triton's");
+   if (tl_dtype_constant(s, name, &dtype))
+      tl_help(s->diags, "did you mean 'tl.%s'?", name);
+   return true;
+}
+
 TlSv
 tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -246,6 +262,8 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sv_bool(found == (op == TL_AST_OP_IN));
    if (is_argument_beside_none(a, b) && (op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT))
       return tl_sv_bool(op == TL_AST_OP_IS_NOT);
+   if (is_type_beside_torchs(s, op, a, b, range))
+      return tl_sv_bool(op == TL_AST_OP_NE);
    if (is_unusable(s, a, range) || is_unusable(s, b, range))
       return tl_sv_poison();
    bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);

@@ -605,6 +605,7 @@ bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *
 bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);
 /* A module of host code that holds functions for kernels, too. */
 bool tl_host_may_have_source(const char *name);
+bool tl_is_torch_dtype(const TlSv *v);
 bool tl_is_host_module(const char *name); /* known by name to be host code: torch, numpy .. */
 bool tl_is_constexpr_annotation(const TlNode *annotation);
 TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);
