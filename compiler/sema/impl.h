@@ -202,6 +202,9 @@ struct TlActivation {
    unsigned loops;          /* run-time loops around the current statement */
    unsigned static_loops;   /* unrolled loops around it */
    const char *leave;       /* the variable that a `break` of the run-time loop sets, or NULL */
+   const char *returned;    /* the variable that a `return` inside of such sets, or NULL */
+   const char *result;      /* the variable that holds what it gives */
+   TlSv like;               /* a value of its type; NONE: not known yet */
    TlSv ret;                /* value of the return that ended it */
    TlRange ret_range;
 };
@@ -280,7 +283,7 @@ typedef struct TlSemaImpl {
    unsigned tries;       /* bodies of `try` around the statement */
    TL_VEC(TlChange *) changed; /* while keep_changed, in order */
    unsigned keep_changed;
-   uint64_t foreign_calls; /* in host code: of what no file provides */
+   uint64_t foreign_calls;            /* in host code: of what no file provides */
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */

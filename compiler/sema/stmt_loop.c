@@ -6,7 +6,8 @@
  * known, so that it may be used as a shape or in a compile-time `if`.
  *
  * A `break` sets a variable of the loop's own and goes on with the next round, which that variable
- * keeps from beginning; a `for` that has one becomes a `while` that counts. */
+ * keeps from beginning; a `for` that has one becomes a `while` that counts.  A `return` sets two of
+ * the function's own besides: that it returned, which is asked behind the loop, and the result. */
 #include "sema/impl.h"
 #include "sema/arith.h"
 
@@ -68,6 +69,8 @@ typedef struct Loop {
    TlDiag **diags_end;
    const char *leave; /* the variable that a `break` sets, or NULL */
    const char *index; /* the variable that counts the rounds of a `for` with a `break`, or NULL */
+   bool returns;      /* a `return` is inside */
+   bool has_result;   /* the variable of its value was there before the loop */
    TlValue *first;    /* value of index */
    TlValue *step;     /* of index */
 } Loop;
@@ -123,6 +126,10 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
       tl_map_put(&names, l->leave, l);
    if (l->index)
       tl_map_put(&names, l->index, l);
+   if (l->returns) {
+      tl_map_put(&names, l->f->act->returned, l);
+      tl_map_put(&names, l->f->act->result, l);
+   }
    for (size_t i = 0; i < l->f->vars.len; i++) {
       TlVar *v = &l->f->vars.data[i];
       uintptr_t how = (uintptr_t)tl_map_get(&names, v->name);
@@ -483,6 +490,15 @@ find_break(void *user, TlNode *n)
       tl_ast_children(n, find_break, found);
 }
 
+static void
+find_return(void *user, TlNode *n)
+{
+   bool *found = user;
+   *found |= n->kind == TL_AST_RETURN;
+   if (n->kind != TL_AST_FUNCTION && n->kind != TL_AST_LAMBDA)
+      tl_ast_children(n, find_return, found);
+}
+
 static const char *
 hidden_name(TlSema *s, const Loop *l, const char *what)
 {
@@ -490,15 +506,41 @@ hidden_name(TlSema *s, const Loop *l, const char *what)
                          tl_arena_printf(s->arena, ".%s%u", what, (unsigned)l->range.begin));
 }
 
-/* A loop with a `break` of its own has a variable that it sets. */
+static bool
+is_bound(const TlFrame *f, const char *name)
+{
+   const TlVar *v = tl_frame_var((TlFrame *)(uintptr_t)f, name);
+   return v && v->state == TL_VAR_BOUND;
+}
+
+/* The function's variables for a `return` inside of loops. */
+static void
+begin_returning(TlSema *s, Loop *l)
+{
+   TlActivation *act = l->f->act;
+   if (!act->returned) {
+      act->returned = tl_intern_cstr(s->strings, ".returned");
+      act->result = tl_intern_cstr(s->strings, "return value");
+      act->like = tl_sv_none();
+   }
+   if (!is_bound(l->f, act->returned))
+      tl_frame_set(s, l->f, act->returned, tl_sv_bool(false), l->range);
+   l->has_result = is_bound(l->f, act->result);
+}
+
+/* A loop with a `break` of its own, or a `return`, has a variable that it sets. */
 static bool
 begin_leaving(TlSema *s, Loop *l, const TlNodeList *body)
 {
    bool found = false;
    for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
+      if (body->data[i]) {
          find_break(&found, body->data[i]);
-   if (!found)
+         find_return(&l->returns, body->data[i]);
+      }
+   if (l->returns)
+      begin_returning(s, l);
+   if (!found && !l->returns)
       return false;
    l->leave = hidden_name(s, l, "leave");
    tl_frame_set(s, l->f, l->leave, tl_sv_bool(false), l->range);
@@ -566,6 +608,24 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
    return true;
 }
 
+/* The result's variable begins with no value, of the type that the body showed. */
+static void
+begin_result(TlSema *s, Loop *l)
+{
+   TlActivation *act = l->f->act;
+   TlFlat parts = {0};
+   l->has_result = true;
+   if (!tl_flatten(s, &act->like, l->range, &parts))
+      return;
+   for (size_t i = 0; i < parts.len; i++)
+      parts.data[i] = tl_b0(&s->b, TL_OP_POISON, parts.data[i]->type);
+   TlValue *const *next = parts.data;
+   tl_frame_set(s, l->f, act->result, tl_unflatten(s, &act->like, &next), l->range);
+   Carried c = {.name = act->result, .before = *tl_frame_var(l->f, act->result), .init = parts};
+   tl_vec_push(s->arena, &l->vars, c);
+   l->before = tl_vars_copy(s, &l->f->vars);
+}
+
 /* The body in the region entered last; false, and everything undone, when it has to be evaluated
  * again with other types. */
 static bool
@@ -589,9 +649,12 @@ run_body(TlSema *s, Loop *l, const TlNodeList *body, uint64_t outer_region)
    act->loops--;
    s->impl->region = outer_region;
    bool stands = attempt_stands(l);
-   if (!stands)
+   bool wants_result = l->returns && !l->has_result && act->like.kind != TL_SV_NONE;
+   if (!stands || wants_result)
       undo_attempt(s, l);
-   return stands;
+   if (wants_result)
+      begin_result(s, l);
+   return stands && !wants_result;
 }
 
 static TlVar *
@@ -640,9 +703,9 @@ end_index(TlSema *s, const Loop *l, const TlNode *target, TlValue *const bound[3
                        tl_flatten(s, &v->value, v->range, &before) && before.len == 1;
       if (!is_number || before.data[0]->type != last->type)
          return;
-      TlValue *none = counted ? tl_b2(&s->b, TL_OP_EQ, counted, l->first)
-                              : tl_b2(&s->b, tl_counts_down(bound[2]) ? TL_OP_LE : TL_OP_GE,
-                                      bound[0], bound[1]);
+      TlValue *none =
+         counted ? tl_b2(&s->b, TL_OP_EQ, counted, l->first)
+                 : tl_b2(&s->b, tl_counts_down(bound[2]) ? TL_OP_LE : TL_OP_GE, bound[0], bound[1]);
       last = tl_b3(&s->b, TL_OP_SELECT, none, before.data[0], last);
    }
    if (last)
@@ -695,8 +758,29 @@ run_leaving_for(TlSema *s, Loop *l, const TlAstFor *n, TlValue *const bound[3], 
    forget_hidden(l);
 }
 
+/* Behind a loop with a `return` in it: `if .returned: return value`. */
 static TlFlow
-run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
+return_behind(TlSema *s, const Loop *l, const TlCont *rest)
+{
+   if (!l->returns)
+      return TL_FLOW_NEXT;
+   const TlActivation *act = l->f->act;
+   TlAstIf *inner = tl_ast_new_If(s->arena, l->range);
+   TlAstReturn *leave = tl_ast_new_Return(s->arena, l->range);
+   TlAstName *test = tl_ast_new_Name(s->arena, l->range);
+   test->id = act->returned;
+   if (is_bound(l->f, act->result)) {
+      TlAstName *value = tl_ast_new_Name(s->arena, l->range);
+      value->id = act->result;
+      leave->value = &value->node;
+   }
+   inner->test = &test->node;
+   tl_vec_push(s->arena, &inner->body, &leave->node);
+   return tl_stmt_if(s, l->f, inner, rest);
+}
+
+static TlFlow
+run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r, const TlCont *rest)
 {
    TlValue *bound[3];
    if (!loop_bounds(s, r, n->iter->range, bound)) {
@@ -710,7 +794,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    if (begin_leaving(s, &l, &n->body)) {
       bool is_down = r->step.kind == TL_SV_INT && r->step.i < 0 && !r->step.is_large;
       run_leaving_for(s, &l, n, bound, is_down);
-      return TL_FLOW_NEXT;
+      return return_behind(s, &l, rest);
    }
    collect_carried(s, &l, &n->body, n->target, bound[0]->type);
    save_diags(s, &l);
@@ -766,7 +850,7 @@ tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
    TlSv iter = tl_eval_expr(s, f, n->iter);
    bool run_time = iter.kind == TL_SV_RANGE && !iter.range->is_static && !tl_is_host(f);
    if (run_time)
-      return run_for(s, f, n, iter.range);
+      return run_for(s, f, n, iter.range, rest);
    if (tl_is_host(f) && iter.kind != TL_SV_VALUE)
       return iter.kind == TL_SV_POISON ? TL_FLOW_NEXT : run_host_for(s, f, n, &iter, rest);
    TlSv *items;
@@ -932,5 +1016,5 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
    forget_hidden(&l);
    if (n->orelse.len)
       tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
-   return TL_FLOW_NEXT;
+   return return_behind(s, &l, rest);
 }

@@ -36,15 +36,15 @@ may_touch(const SimSite *s, SimUse use, bool is_writable)
    return use == SIM_READS || use == SIM_LANDS || s->is_volatile || is_writable;
 }
 
-/* Bytes that no argument reaches: of an address that the kernel read from a table (b is NULL), or in
- * front of the buffer b, which begins in the middle of its allocation.  NULL: there are none. */
+/* Bytes that no argument reaches: of an address that the kernel read from a table (b is NULL), or
+ * in front of the buffer b, which begins in the middle of its allocation.  NULL: there are none. */
 static uint8_t *
 beside(SimThread *t, const TlExecArg *b, uint64_t base, uint64_t address, uint32_t bytes,
        const SimSite *s, SimUse use)
 {
    uint64_t host = b ? (uintptr_t)b->data + (address - base) : address;
-   bool is_known = b ? (int64_t)(address - base) < 0
-                     : address >> TL_EXEC_BUFFER_BITS < TL_EXEC_HOST_BUFFERS;
+   bool is_known =
+      b ? (int64_t)(address - base) < 0 : address >> TL_EXEC_BUFFER_BITS < TL_EXEC_HOST_BUFFERS;
    const TlExecMemory *m = is_known ? sim_memory(t, host) : NULL;
    if (!m || (b && (uintptr_t)b->data - (uintptr_t)m->begin >= m->bytes))
       return NULL;

@@ -22,7 +22,7 @@ enum {
    SIM_BARRIERS = 16,
    SIM_AT_MBARRIER = SIM_BARRIERS,
    SIM_ATOMIC_LOCKS = 64,
-   SIM_MEMORIES = 8, /* allocations beside the arguments that a block remembers */
+   SIM_MEMORIES = 8,           /* allocations beside the arguments that a block remembers */
    SIM_WGMMA_GROUPS = 16,      /* whose results are kept */
    SIM_FENCES = 16,            /* of a thread, the last ones */
    SIM_STEP_QUANTUM = 1 << 14, /* loop iterations between looks at the clock; also a fiber's turn */
