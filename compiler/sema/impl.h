@@ -284,6 +284,7 @@ typedef struct TlSemaImpl {
    TL_VEC(TlChange *) changed; /* while keep_changed, in order */
    unsigned keep_changed;
    uint64_t foreign_calls;            /* in host code: of what no file provides */
+   uint64_t handlers_run;             /* of `except`, in host code */
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */

@@ -604,12 +604,13 @@ run_try(Run *r, const TlAstTry *n)
    TlSema *s = r->s;
    TlJournal mine = {0}, *outer = s->impl->journal;
    TlNode *tried = n->body.len ? n->body.data[0] : NULL;
-   uint64_t calls = s->impl->foreign_calls;
+   uint64_t calls = s->impl->foreign_calls, ended = s->impl->handlers_run;
    s->impl->journal = &mine;
    const TlDiag *error = try_stmt(r, &n->node);
    s->impl->journal = outer;
    TlDiag unsure = {.range = tried ? tried->range : n->node.range};
-   if (!error && s->impl->foreign_calls != calls && may_end_otherwise(r, n, &mine)) {
+   bool is_sure = s->impl->foreign_calls == calls || s->impl->handlers_run != ended;
+   if (!error && !is_sure && may_end_otherwise(r, n, &mine)) {
       unsure.text = tl_node_text(s, tried ? tried : &n->node);
       error = &unsure;
    }
