@@ -1288,9 +1288,24 @@ tl_place_value(TlSema *s, TlFrame *f, const TlPlace *p)
    return tl_eval_expr(s, f, p->node);
 }
 
+/* globals()["NAME"] */
+static bool
+is_global_by_text(const TlFrame *f, const TlPlace *p)
+{
+   const TlNode *table = tl_ast_Subscript(p->node)->value;
+   const TlNode *fn = table->kind == TL_AST_CALL ? tl_ast_Call(table)->func : NULL;
+   return fn && fn->kind == TL_AST_NAME && strcmp(tl_ast_Name(fn)->id, "globals") == 0 &&
+          p->self.kind == TL_SV_OPAQUE && p->key.kind == TL_SV_STR && tl_is_host(f) && f->source;
+}
+
 bool
 tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value)
 {
+   if (p->node->kind == TL_AST_SUBSCRIPT && is_global_by_text(f, p)) {
+      const char *name = tl_intern(s->strings, p->key.s.data, p->key.s.len);
+      tl_global_set(s, f->source, name, value, p->node->range);
+      return true;
+   }
    if (p->node->kind == TL_AST_SUBSCRIPT)
       return set_item(s, f, &p->self, &p->key, value, p->node->range);
    if (p->node->kind == TL_AST_ATTRIBUTE && p->self.kind == TL_SV_OBJECT)
