@@ -10,7 +10,7 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/compiler/include/tilec"
         DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(FILES "${CMAKE_BINARY_DIR}/generated/version/tilec/version.h" DESTINATION include/tilec)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/runtime/python/tilec" DESTINATION share/tilec/python
-        FILES_MATCHING PATTERN "*.py")
+        FILES_MATCHING PATTERN "*.py" PATTERN METADATA)
 install(FILES "${CMAKE_SOURCE_DIR}/README.md" "${CMAKE_SOURCE_DIR}/LICENSE"
         DESTINATION share/doc/tilec)
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/docs" DESTINATION share/doc/tilec # lessons and pictures, too

@@ -274,6 +274,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
                      .multiprocessors = h->launch->multiprocessors,
                      .print = print_line,
                      .warn = h->checks == TL_HOST_CHECKED ? keep_warning : NULL,
+                     .memory = find_memory,
                      .user = h};
    TlSimFault e = {0};
    TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);

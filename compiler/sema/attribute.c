@@ -110,6 +110,8 @@ tl_try_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, T
 static void
 suggest_attribute(TlSema *s, const TlSv *self, const char *name)
 {
+   if (!tl_wants_help(s->diags))
+      return;
    TlNearest n = {.name = name};
    bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&
                 (self->module->ns & TL_NS_TL);

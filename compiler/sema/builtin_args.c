@@ -612,7 +612,7 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
    }
    if (!tl_call_str(s, call, i, &text))
       return false;
-   if (text.len == 0)
+   if (text.len == 0 && kind != TL_AK_PRECISION)
       return true;
    char *word = tl_arena_printf(s->arena, "%.*s", (int)text.len, text.data);
    for (char *at = word; *at && kind == TL_AK_PRECISION; at++) /* TF32 too, as in Triton */

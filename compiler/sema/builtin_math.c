@@ -48,12 +48,14 @@ common_operands(TlSema *s, const TlCall *call, unsigned num, TlValue **v)
    return true;
 }
 
+/* takes: of what they are together. */
 static bool
 check_all(TlSema *s, const TlCall *call, unsigned num, TlValue **v, uint32_t takes)
 {
    assert(num <= call->num_args);
+   uint32_t each = num == 3 ? takes | TL_TAKES_NUMBER | TL_TAKES_BOOL : takes;
    for (unsigned i = 0; i < num; i++)
-      if (!is_literal(&call->args[i]) && !(v[i] = tl_call_taken(s, call, i, takes)))
+      if (!is_literal(&call->args[i]) && !(v[i] = tl_call_taken(s, call, i, each)))
          return false;
    if (!common_operands(s, call, num, v))
       return false;

@@ -31,11 +31,13 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
    r->stop = num > 1 ? args[1] : args[0];
    r->step = num > 2 ? args[2] : tl_sv_int(1);
    *out = r;
-   const TlSv *parts[3] = {&r->start, &r->stop, &r->step};
+   TlSv *parts[3] = {&r->start, &r->stop, &r->step};
    static const char *const names[3] = {"start", "stop", "step"};
    for (unsigned i = 0; i < 3; i++) {
-      const TlSv *v = parts[i];
+      TlSv *v = parts[i];
       int64_t known;
+      if (v->kind == TL_SV_BOOL && tl_sv_const_int(v, &known))
+         *v = tl_sv_int(known);
       if (v->kind == TL_SV_POISON)
          return *v;
       bool ok = tl_sv_const_int(v, &known) ||

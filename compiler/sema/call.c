@@ -405,8 +405,10 @@ opaque_call(TlSema *s, const TlSv *fn, const TlArgs *args, TlRange range)
 static TlSv
 call_foreign(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range)
 {
-   if (f && tl_is_host(f))
+   if (f && tl_is_host(f)) {
+      s->impl->foreign_calls++;
       return opaque_call(s, fn, args, range);
+   }
    const TlBuiltin *row = picked_libdevice(s, fn, range);
    TlSv picked = {.kind = TL_SV_BUILTIN, .builtin = {row, NULL}};
    if (row)

@@ -238,6 +238,22 @@ is_argument_beside_none(const TlSv *a, const TlSv *b)
    return none->kind == TL_SV_NONE && v->kind == TL_SV_OPAQUE && v->opaque->is_argument;
 }
 
+/* x.dtype == torch.float32: in Python no two things of torch and Triton are equal. */
+static bool
+is_type_beside_torchs(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   const TlSv *torchs = tl_is_torch_dtype(a) ? a : b, *other = torchs == a ? b : a;
+   if ((op != TL_AST_OP_EQ && op != TL_AST_OP_NE) || other->kind != TL_SV_TYPE ||
+       !tl_is_torch_dtype(torchs))
+      return false;
+   TlSv dtype;
+   const char *name = strchr(torchs->module->name, '.') + 1;
+   tl_report(s->diags, W0212, range, "a type of torch equals none of Triton's");
+   if (tl_dtype_constant(s, name, &dtype))
+      tl_help(s->diags, "did you mean 'tl.%s'?", name);
+   return true;
+}
+
 TlSv
 tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -246,6 +262,8 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sv_bool(found == (op == TL_AST_OP_IN));
    if (is_argument_beside_none(a, b) && (op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT))
       return tl_sv_bool(op == TL_AST_OP_IS_NOT);
+   if (is_type_beside_torchs(s, op, a, b, range))
+      return tl_sv_bool(op == TL_AST_OP_NE);
    if (is_unusable(s, a, range) || is_unusable(s, b, range))
       return tl_sv_poison();
    bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);
@@ -1270,9 +1288,24 @@ tl_place_value(TlSema *s, TlFrame *f, const TlPlace *p)
    return tl_eval_expr(s, f, p->node);
 }
 
+/* globals()["NAME"] */
+static bool
+is_global_by_text(const TlFrame *f, const TlPlace *p)
+{
+   const TlNode *table = tl_ast_Subscript(p->node)->value;
+   const TlNode *fn = table->kind == TL_AST_CALL ? tl_ast_Call(table)->func : NULL;
+   return fn && fn->kind == TL_AST_NAME && strcmp(tl_ast_Name(fn)->id, "globals") == 0 &&
+          p->self.kind == TL_SV_OPAQUE && p->key.kind == TL_SV_STR && tl_is_host(f) && f->source;
+}
+
 bool
 tl_place_set(TlSema *s, TlFrame *f, const TlPlace *p, TlSv value)
 {
+   if (p->node->kind == TL_AST_SUBSCRIPT && is_global_by_text(f, p)) {
+      const char *name = tl_intern(s->strings, p->key.s.data, p->key.s.len);
+      tl_global_set(s, f->source, name, value, p->node->range);
+      return true;
+   }
    if (p->node->kind == TL_AST_SUBSCRIPT)
       return set_item(s, f, &p->self, &p->key, value, p->node->range);
    if (p->node->kind == TL_AST_ATTRIBUTE && p->self.kind == TL_SV_OBJECT)

@@ -180,6 +180,7 @@ run_handler(TlSema *s, TlFrame *f, const TlAstExcept *h, const TlDiag *error,
 {
    TlRaised outer = s->impl->handled;
    s->impl->handled = *raised;
+   s->impl->handlers_run++;
    TlLost *lost = tl_new(s->arena, TlLost);
    *lost = (TlLost){.why = "an exception", .place = error->range};
    if (h->name)

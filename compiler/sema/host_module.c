@@ -591,6 +591,20 @@ dtype_name(const TlSv *v)
    return tl_is_host_module_value(v) ? v->module->name : "";
 }
 
+bool
+tl_is_torch_dtype(const TlSv *v)
+{
+   static const char *const others[] = {"torch.uint8", "torch.int8",  "torch.int16",
+                                        "torch.int32", "torch.int64", "torch.bool"};
+   const char *name = dtype_name(v);
+   bool is_one = false;
+   for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++)
+      is_one |= strcmp(floats[i].name, name) == 0;
+   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+      is_one |= strcmp(others[i], name) == 0;
+   return is_one;
+}
+
 HOST_FN(finfo)
 {
    const char *name = dtype_name(&c->args[0]);

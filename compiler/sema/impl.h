@@ -202,6 +202,9 @@ struct TlActivation {
    unsigned loops;          /* run-time loops around the current statement */
    unsigned static_loops;   /* unrolled loops around it */
    const char *leave;       /* the variable that a `break` of the run-time loop sets, or NULL */
+   const char *returned;    /* the variable that a `return` inside of such sets, or NULL */
+   const char *result;      /* the variable that holds what it gives */
+   TlSv like;               /* a value of its type; NONE: not known yet */
    TlSv ret;                /* value of the return that ended it */
    TlRange ret_range;
 };
@@ -280,6 +283,8 @@ typedef struct TlSemaImpl {
    unsigned tries;       /* bodies of `try` around the statement */
    TL_VEC(TlChange *) changed; /* while keep_changed, in order */
    unsigned keep_changed;
+   uint64_t foreign_calls;            /* in host code: of what no file provides */
+   uint64_t handlers_run;             /* of `except`, in host code */
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */
@@ -358,6 +363,8 @@ void tl_frame_del(TlSema *s, TlFrame *f, const char *name, TlRange range);
 TlFrame *tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act);
 TlVar *tl_frame_var(TlFrame *f, const char *name); /* in this frame only; NULL if never set */
 void tl_frame_set(TlSema *s, TlFrame *f, const char *name, TlSv value, TlRange range);
+bool tl_counts_down(const TlValue *step);
+TlValue *tl_last_index(TlSema *s, TlValue *const bound[3]);
 void tl_report_field(TlSema *s, TlFrame *f, const TlSv *self, const TlNode *target);
 /* The first letter of the line that the range begins in, and at *begin that of the range. */
 const char *tl_line_of(TlSema *s, TlRange range, const char **begin);
@@ -602,6 +609,7 @@ bool tl_host_module_attr(TlSema *s, const char *module, const char *name, TlSv *
 bool tl_host_method(TlSema *s, const TlSv *self, const char *name, TlSv *out);
 /* A module of host code that holds functions for kernels, too. */
 bool tl_host_may_have_source(const char *name);
+bool tl_is_torch_dtype(const TlSv *v);
 bool tl_is_host_module(const char *name); /* known by name to be host code: torch, numpy .. */
 bool tl_is_constexpr_annotation(const TlNode *annotation);
 TlSv tl_instantiate(TlSema *s, TlFrame *f, const TlSvFunc *cls, const TlArgs *args, TlRange range);

@@ -561,14 +561,59 @@ list_functions(void *run, TlNode *n)
       tl_vec_push(r->s->arena, &r->source->functions, g->value.func);
 }
 
+/* Does the handler end more than what an import raises?  Imports are decided. */
+static bool
+catches_others(const TlNode *type)
+{
+   if (!type)
+      return true;
+   if (type->kind == TL_AST_TUPLE) {
+      bool others = false;
+      for (size_t i = 0; i < tl_ast_Tuple(type)->items.len; i++)
+         others |= catches_others(tl_ast_Tuple(type)->items.data[i]);
+      return others;
+   }
+   const char *name = type->kind == TL_AST_NAME ? tl_ast_Name(type)->id : "";
+   return strcmp(name, "ImportError") != 0 && strcmp(name, "ModuleNotFoundError") != 0;
+}
+
+/* Calls of packages that are not known may raise: would a name be bound otherwise then? */
+static bool
+may_end_otherwise(Run *r, const TlAstTry *n, const TlJournal *mine)
+{
+   TlMap names;
+   bool is_ended = false;
+   tl_map_init(&names, r->s->arena);
+   for (size_t i = 0; i < n->handlers.len; i++) {
+      const TlAstExcept *h = tl_ast_Except(n->handlers.data[i]);
+      if (!catches_others(h->type))
+         continue;
+      is_ended = true;
+      tl_assigned_names(&h->body, &names);
+   }
+   bool matters = false;
+   for (size_t i = 0; i < mine->len; i++)
+      matters |= mine->data[i].before.state == TL_GLOBAL_READY ||
+                 tl_map_has(&names, mine->data[i].global->name);
+   return is_ended && matters;
+}
+
 static void
 run_try(Run *r, const TlAstTry *n)
 {
    TlSema *s = r->s;
    TlJournal mine = {0}, *outer = s->impl->journal;
+   TlNode *tried = n->body.len ? n->body.data[0] : NULL;
+   uint64_t calls = s->impl->foreign_calls, ended = s->impl->handlers_run;
    s->impl->journal = &mine;
    const TlDiag *error = try_stmt(r, &n->node);
    s->impl->journal = outer;
+   TlDiag unsure = {.range = tried ? tried->range : n->node.range};
+   bool is_sure = s->impl->foreign_calls == calls || s->impl->handlers_run != ended;
+   if (!error && !is_sure && may_end_otherwise(r, n, &mine)) {
+      unsure.text = tl_node_text(s, tried ? tried : &n->node);
+      error = &unsure;
+   }
    if (!error) {
       for (size_t i = 0; outer && i < mine.len; i++)
          tl_vec_push(s->arena, outer, mine.data[i]);
@@ -587,7 +632,6 @@ run_try(Run *r, const TlAstTry *n)
    sides[num++] = body;
    for (size_t i = 0; i < n->handlers.len; i++)
       sides[num++] = &tl_ast_Except(n->handlers.data[i])->body;
-   TlNode *tried = n->body.len ? n->body.data[0] : NULL;
    run_sides(r, sides, num, undecided(s, tried ? tried : &n->node, error->range));
    run_stmts(r, &n->finally_body);
 }

@@ -264,21 +264,23 @@ tl_suggest(TlSema *s, TlFrame *f, const char *name)
 }
 
 /* ---- lookup ---- */
-/* The last index of a run-time loop, start + (n - 1) * step.  Python has no value when there was no
- * iteration; here it is one step before the start, or the start. */
-static TlSv
-last_index(TlSema *s, const TlVar *v, TlRange range)
+bool
+tl_counts_down(const TlValue *step)
 {
-   assert(v->loop);
-   TlValue *start = v->loop[0], *step = v->loop[2];
    TlBits bits;
-   const TlDtype t = start->type->dtype;
-   bool down = tl_is_const(step, &bits) && tl_bits_to_int(t, bits) < 0;
-   tl_report(s->diags, W0202, range, v->name);
-   TlValue *one = tl_const_int(&s->b, t, down ? -1 : 1);
-   TlValue *length = tl_b2(&s->b, TL_OP_SUB, v->loop[1], start);
+   return tl_is_const(step, &bits) && tl_bits_to_int(step->type->dtype, bits) < 0;
+}
+
+/* The last index of a run-time loop from start, stop and step: start + (n - 1) * step.  Python has
+ * no value when there was no iteration; here it is one step before the start, or the start. */
+TlValue *
+tl_last_index(TlSema *s, TlValue *const bound[3])
+{
+   TlValue *start = bound[0], *step = bound[2];
+   TlValue *one = tl_const_int(&s->b, start->type->dtype, tl_counts_down(step) ? -1 : 1);
+   TlValue *length = tl_b2(&s->b, TL_OP_SUB, bound[1], start);
    TlValue *steps = tl_b2(&s->b, TL_OP_DIV, tl_b2(&s->b, TL_OP_SUB, length, one), step);
-   return tl_sv_value(tl_b2(&s->b, TL_OP_ADD, start, tl_b2(&s->b, TL_OP_MUL, steps, step)));
+   return tl_b2(&s->b, TL_OP_ADD, start, tl_b2(&s->b, TL_OP_MUL, steps, step));
 }
 
 /* Has an error named the place where the variable was set?  One use is enough to tell. */
@@ -317,8 +319,10 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
                  "give it one type on both sides: 1.0 is fp32 and 1 is i32; a tile has .to()");
       break;
    case TL_VAR_LOOP_LOCAL:
-      if (v->loop)
-         return last_index(s, v, range);
+      if (v->loop) {
+         tl_report(s->diags, W0202, range, v->name);
+         return tl_sv_value(tl_last_index(s, v->loop));
+      }
       tl_report(s->diags, E0205, range, v->name);
       tl_note(s->diags, N0200, v->range, "it is set here");
       tl_help(s->diags, "give '%s' a value of the same type before the loop", v->name);

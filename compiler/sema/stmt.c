@@ -93,6 +93,22 @@ exec_ann_assign(TlSema *s, TlFrame *f, const TlAstAnnAssign *n)
 }
 
 /* ---- leaving ---- */
+/* It is told to the loop, which ends and has the function return behind it. */
+static TlFlow
+return_from_loop(TlSema *s, TlFrame *f, const TlAstReturn *n, TlSv v)
+{
+   TlActivation *act = f->act;
+   assert(act->leave && "begin_leaving() sees every return of its loop");
+   v = tl_strengthen(s, usable(s, f, v, n->node.range));
+   if (v.kind != TL_SV_NONE && v.kind != TL_SV_POISON) {
+      act->like = v;
+      tl_frame_set(s, f, act->result, v, n->node.range);
+   }
+   tl_frame_set(s, f, act->returned, tl_sv_bool(true), n->node.range);
+   tl_frame_set(s, f, act->leave, tl_sv_bool(true), n->node.range);
+   return TL_FLOW_CONTINUE;
+}
+
 static TlFlow
 exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
 {
@@ -102,12 +118,10 @@ exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
       return TL_FLOW_NEXT;
    }
    TlSv v = n->value ? tl_eval_expr(s, f, n->value) : tl_sv_none();
+   if (act->loops && !act->static_loops && act->returned)
+      return return_from_loop(s, f, n, v);
    if (act->loops) {
       tl_report(s->diags, E0234, n->node.range);
-      if (n->value)
-         tl_help(s->diags, "keep the result in a variable and return it after the loop");
-      else
-         tl_help(s->diags, "'break' ends the loop; what stands after it is left out by an 'if'");
       v = tl_sv_poison();
    }
    if (!act->is_host) {

@@ -6,7 +6,8 @@
  * known, so that it may be used as a shape or in a compile-time `if`.
  *
  * A `break` sets a variable of the loop's own and goes on with the next round, which that variable
- * keeps from beginning; a `for` that has one becomes a `while` that counts. */
+ * keeps from beginning; a `for` that has one becomes a `while` that counts.  A `return` sets two of
+ * the function's own besides: that it returned, which is asked behind the loop, and the result. */
 #include "sema/impl.h"
 #include "sema/arith.h"
 
@@ -68,6 +69,9 @@ typedef struct Loop {
    TlDiag **diags_end;
    const char *leave; /* the variable that a `break` sets, or NULL */
    const char *index; /* the variable that counts the rounds of a `for` with a `break`, or NULL */
+   bool returns;      /* a `return` is inside */
+   bool has_result;   /* the variable of its value was there before the loop */
+   TlValue *first;    /* value of index */
    TlValue *step;     /* of index */
 } Loop;
 
@@ -110,8 +114,10 @@ is_target_name(const TlNode *target, const char *name)
 
 enum { CONSTEXPR_ONLY = 2 };
 
+/* A loop's index is a carried variable where the body gives it another value. */
 static bool
-collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target)
+collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target,
+                const TlType *index)
 {
    TlMap names;
    tl_map_init(&names, s->arena);
@@ -120,11 +126,15 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
       tl_map_put(&names, l->leave, l);
    if (l->index)
       tl_map_put(&names, l->index, l);
+   if (l->returns) {
+      tl_map_put(&names, l->f->act->returned, l);
+      tl_map_put(&names, l->f->act->result, l);
+   }
    for (size_t i = 0; i < l->f->vars.len; i++) {
       TlVar *v = &l->f->vars.data[i];
       uintptr_t how = (uintptr_t)tl_map_get(&names, v->name);
-      if (!how || v->state != TL_VAR_BOUND || is_target_name(target, v->name) ||
-          !tl_has_runtime_form(&v->value))
+      bool is_index = is_target_name(target, v->name);
+      if (!how || v->state != TL_VAR_BOUND || !tl_has_runtime_form(&v->value))
          continue;
       if (how == CONSTEXPR_ONLY && tl_is_known(&v->value))
          continue;
@@ -133,6 +143,8 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
          v->value = tl_sv_poison();
          continue;
       }
+      if (is_index && !(c.init.len == 1 && c.init.data[0]->type == index))
+         continue;
       tl_vec_push(s->arena, &l->vars, c);
    }
    l->before = tl_vars_copy(s, &l->f->vars);
@@ -478,6 +490,15 @@ find_break(void *user, TlNode *n)
       tl_ast_children(n, find_break, found);
 }
 
+static void
+find_return(void *user, TlNode *n)
+{
+   bool *found = user;
+   *found |= n->kind == TL_AST_RETURN;
+   if (n->kind != TL_AST_FUNCTION && n->kind != TL_AST_LAMBDA)
+      tl_ast_children(n, find_return, found);
+}
+
 static const char *
 hidden_name(TlSema *s, const Loop *l, const char *what)
 {
@@ -485,15 +506,41 @@ hidden_name(TlSema *s, const Loop *l, const char *what)
                          tl_arena_printf(s->arena, ".%s%u", what, (unsigned)l->range.begin));
 }
 
-/* A loop with a `break` of its own has a variable that it sets. */
+static bool
+is_bound(const TlFrame *f, const char *name)
+{
+   const TlVar *v = tl_frame_var((TlFrame *)(uintptr_t)f, name);
+   return v && v->state == TL_VAR_BOUND;
+}
+
+/* The function's variables for a `return` inside of loops. */
+static void
+begin_returning(TlSema *s, Loop *l)
+{
+   TlActivation *act = l->f->act;
+   if (!act->returned) {
+      act->returned = tl_intern_cstr(s->strings, ".returned");
+      act->result = tl_intern_cstr(s->strings, "return value");
+      act->like = tl_sv_none();
+   }
+   if (!is_bound(l->f, act->returned))
+      tl_frame_set(s, l->f, act->returned, tl_sv_bool(false), l->range);
+   l->has_result = is_bound(l->f, act->result);
+}
+
+/* A loop with a `break` of its own, or a `return`, has a variable that it sets. */
 static bool
 begin_leaving(TlSema *s, Loop *l, const TlNodeList *body)
 {
    bool found = false;
    for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
+      if (body->data[i]) {
          find_break(&found, body->data[i]);
-   if (!found)
+         find_return(&l->returns, body->data[i]);
+      }
+   if (l->returns)
+      begin_returning(s, l);
+   if (!found && !l->returns)
       return false;
    l->leave = hidden_name(s, l, "leave");
    tl_frame_set(s, l->f, l->leave, tl_sv_bool(false), l->range);
@@ -561,6 +608,24 @@ loop_bounds(TlSema *s, const TlSvRange *r, TlRange range, TlValue *bound[3])
    return true;
 }
 
+/* The result's variable begins with no value, of the type that the body showed. */
+static void
+begin_result(TlSema *s, Loop *l)
+{
+   TlActivation *act = l->f->act;
+   TlFlat parts = {0};
+   l->has_result = true;
+   if (!tl_flatten(s, &act->like, l->range, &parts))
+      return;
+   for (size_t i = 0; i < parts.len; i++)
+      parts.data[i] = tl_b0(&s->b, TL_OP_POISON, parts.data[i]->type);
+   TlValue *const *next = parts.data;
+   tl_frame_set(s, l->f, act->result, tl_unflatten(s, &act->like, &next), l->range);
+   Carried c = {.name = act->result, .before = *tl_frame_var(l->f, act->result), .init = parts};
+   tl_vec_push(s->arena, &l->vars, c);
+   l->before = tl_vars_copy(s, &l->f->vars);
+}
+
 /* The body in the region entered last; false, and everything undone, when it has to be evaluated
  * again with other types. */
 static bool
@@ -584,20 +649,67 @@ run_body(TlSema *s, Loop *l, const TlNodeList *body, uint64_t outer_region)
    act->loops--;
    s->impl->region = outer_region;
    bool stands = attempt_stands(l);
-   if (!stands)
+   bool wants_result = l->returns && !l->has_result && act->like.kind != TL_SV_NONE;
+   if (!stands || wants_result)
       undo_attempt(s, l);
-   return stands;
+   if (wants_result)
+      begin_result(s, l);
+   return stands && !wants_result;
 }
 
-/* An index that was first set by its loop has its last value after it, if somebody asks. */
-static void
-keep_bounds(TlSema *s, TlFrame *f, const TlNode *target, TlValue *const bound[3])
+static TlVar *
+index_var(TlFrame *f, const TlNode *target)
 {
-   TlVar *v = target->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(target)->id) : NULL;
-   if (!v || v->state != TL_VAR_LOOP_LOCAL)
+   return target->kind == TL_AST_NAME ? tl_frame_var(f, tl_ast_Name(target)->id) : NULL;
+}
+
+/* An index that the body gives another value is a variable with a value before the loop, too. */
+static void
+begin_index(TlSema *s, TlFrame *f, const TlAstFor *n, TlValue *const bound[3])
+{
+   if (n->target->kind != TL_AST_NAME || index_var(f, n->target))
       return;
-   v->loop = tl_new_array(s->arena, TlValue *, 3);
-   memcpy(v->loop, bound, 3 * sizeof bound[0]);
+   TlMap names;
+   tl_map_init(&names, s->arena);
+   tl_assigned_names(&n->body, &names);
+   const char *name = tl_ast_Name(n->target)->id;
+   if (tl_map_get(&names, name))
+      tl_frame_set(s, f, name, tl_sv_value(tl_b2(&s->b, TL_OP_SUB, bound[0], bound[2])),
+                   n->target->range);
+}
+
+/* What the index is after its loop, as in Python: what it was in the last round, or before the loop
+ * when there was none.  counted: where the index of a loop with a `break` has got to, or NULL.  One
+ * that was first set by its loop has its last value if somebody asks. */
+static void
+end_index(TlSema *s, const Loop *l, const TlNode *target, TlValue *const bound[3], TlValue *counted)
+{
+   TlVar *v = index_var(l->f, target);
+   if (!v)
+      return;
+   for (size_t i = 0; i < l->vars.len; i++)
+      if (l->vars.data[i].name == v->name && l->vars.data[i].assigned)
+         return; /* the body gave it another */
+   if (v->state == TL_VAR_LOOP_LOCAL && !counted) {
+      v->loop = tl_new_array(s->arena, TlValue *, 3);
+      memcpy(v->loop, bound, 3 * sizeof bound[0]);
+      return;
+   }
+   TlValue *last = counted ? tl_b2(&s->b, TL_OP_SUB, counted, l->step) : tl_last_index(s, bound);
+   last = tl_sema_cast(s, last, bound[0]->type, l->range);
+   if (v->state == TL_VAR_BOUND && last) {
+      TlFlat before = {0};
+      bool is_number = tl_has_runtime_form(&v->value) &&
+                       tl_flatten(s, &v->value, v->range, &before) && before.len == 1;
+      if (!is_number || before.data[0]->type != last->type)
+         return;
+      TlValue *none =
+         counted ? tl_b2(&s->b, TL_OP_EQ, counted, l->first)
+                 : tl_b2(&s->b, tl_counts_down(bound[2]) ? TL_OP_LE : TL_OP_GE, bound[0], bound[1]);
+      last = tl_b3(&s->b, TL_OP_SELECT, none, before.data[0], last);
+   }
+   if (last)
+      tl_frame_set(s, l->f, v->name, tl_sv_value(last), target->range);
 }
 
 /* The word `else` before its first statement. */
@@ -623,9 +735,10 @@ run_leaving_for(TlSema *s, Loop *l, const TlAstFor *n, TlValue *const bound[3], 
    for (unsigned i = 0; i < 3; i++)
       counted[i] = tl_sema_cast(s, bound[i], wide, n->iter->range);
    l->index = hidden_name(s, l, "index");
+   l->first = counted[0];
    l->step = counted[2];
    tl_frame_set(s, l->f, l->index, tl_sv_value(counted[0]), l->range);
-   collect_carried(s, l, &n->body, n->target);
+   collect_carried(s, l, &n->body, n->target, bound[0]->type);
    save_diags(s, l);
    for (bool again = true; again;) {
       s->b.range = n->node.range;
@@ -641,10 +754,33 @@ run_leaving_for(TlSema *s, Loop *l, const TlAstFor *n, TlValue *const bound[3], 
       again = !run_body(s, l, &n->body, outer_region);
    }
    finish_while(s, l, go_on, n->target);
+   end_index(s, l, n->target, bound, hidden(l, l->index));
+   forget_hidden(l);
+}
+
+/* Behind a loop with a `return` in it: `if .returned: return value`. */
+static TlFlow
+return_behind(TlSema *s, const Loop *l, const TlCont *rest)
+{
+   if (!l->returns)
+      return TL_FLOW_NEXT;
+   const TlActivation *act = l->f->act;
+   TlAstIf *inner = tl_ast_new_If(s->arena, l->range);
+   TlAstReturn *leave = tl_ast_new_Return(s->arena, l->range);
+   TlAstName *test = tl_ast_new_Name(s->arena, l->range);
+   test->id = act->returned;
+   if (is_bound(l->f, act->result)) {
+      TlAstName *value = tl_ast_new_Name(s->arena, l->range);
+      value->id = act->result;
+      leave->value = &value->node;
+   }
+   inner->test = &test->node;
+   tl_vec_push(s->arena, &inner->body, &leave->node);
+   return tl_stmt_if(s, l->f, inner, rest);
 }
 
 static TlFlow
-run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
+run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r, const TlCont *rest)
 {
    TlValue *bound[3];
    if (!loop_bounds(s, r, n->iter->range, bound)) {
@@ -654,12 +790,13 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    if (n->orelse.len)
       tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
    Loop l = {.f = f, .range = n->node.range};
+   begin_index(s, f, n, bound);
    if (begin_leaving(s, &l, &n->body)) {
       bool is_down = r->step.kind == TL_SV_INT && r->step.i < 0 && !r->step.is_large;
       run_leaving_for(s, &l, n, bound, is_down);
-      return TL_FLOW_NEXT;
+      return return_behind(s, &l, rest);
    }
-   collect_carried(s, &l, &n->body, n->target);
+   collect_carried(s, &l, &n->body, n->target, bound[0]->type);
    save_diags(s, &l);
    for (bool again = true; again;) {
       s->b.range = n->node.range;
@@ -681,7 +818,7 @@ run_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSvRange *r)
    TlFlat final = carried_list(s, &l, 1);
    tl_yield(s, l.op->regions[0]->block, final.data, (unsigned) final.len);
    leave_loop(s, &l, n->target);
-   keep_bounds(s, f, n->target, bound);
+   end_index(s, &l, n->target, bound, NULL);
    return TL_FLOW_NEXT;
 }
 
@@ -713,7 +850,7 @@ tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
    TlSv iter = tl_eval_expr(s, f, n->iter);
    bool run_time = iter.kind == TL_SV_RANGE && !iter.range->is_static && !tl_is_host(f);
    if (run_time)
-      return run_for(s, f, n, iter.range);
+      return run_for(s, f, n, iter.range, rest);
    if (tl_is_host(f) && iter.kind != TL_SV_VALUE)
       return iter.kind == TL_SV_POISON ? TL_FLOW_NEXT : run_host_for(s, f, n, &iter, rest);
    TlSv *items;
@@ -823,7 +960,6 @@ finish_while(TlSema *s, Loop *l, TlValue *go_on, const TlNode *target)
    tl_yield(s, l->op->regions[1]->block, final.data, (unsigned) final.len);
    end_test(s, l, go_on);
    leave_loop(s, l, target);
-   forget_hidden(l);
 }
 
 /* `while True: if test: body else: break`: what the test binds is then a variable like others. */
@@ -853,7 +989,7 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       n = test_in_body(s, n);
    Loop l = {.f = f, .range = n->node.range};
    begin_leaving(s, &l, &n->body);
-   collect_carried(s, &l, &n->body, NULL);
+   collect_carried(s, &l, &n->body, NULL, NULL);
    save_diags(s, &l);
    TlValue *go_on = NULL;
    for (bool again = true; again;) {
@@ -877,7 +1013,8 @@ tl_stmt_while(TlSema *s, TlFrame *f, const TlAstWhile *n, const TlCont *rest)
       again = !run_body(s, &l, &n->body, outer_region);
    }
    finish_while(s, &l, go_on, NULL);
+   forget_hidden(&l);
    if (n->orelse.len)
       tl_report(s->diags, E0248, else_before(s, n->orelse.data[0]->range));
-   return TL_FLOW_NEXT;
+   return return_behind(s, &l, rest);
 }

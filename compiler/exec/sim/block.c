@@ -27,6 +27,42 @@ sim_alloc(SimThread *t, size_t bytes)
    return t->block->got;
 }
 
+/* ---- memory beside the arguments ---- */
+static const TlExecMemory *
+known_memory(const SimBlock *b, uint64_t address)
+{
+   for (unsigned k = 0; k < SIM_MEMORIES; k++) {
+      const TlExecMemory *m = &b->memories[k];
+      if (m->begin && address - (uintptr_t)m->begin < m->bytes)
+         return m;
+   }
+   return NULL;
+}
+
+/* The caller's function may need more stack than a fiber has. */
+static void
+ask_for_memory(SimBlock *b)
+{
+   const TlSimOptions *o = b->launch->opts;
+   TlExecMemory m = {0};
+   if (o->memory && o->memory(o->user, b->want_address, &m))
+      b->memories[b->next_memory++ % SIM_MEMORIES] = m;
+   b->wants_memory = false;
+}
+
+const TlExecMemory *
+sim_memory(SimThread *t, uint64_t address)
+{
+   SimBlock *b = t->block;
+   const TlExecMemory *known = known_memory(b, address);
+   if (known || !b->launch->opts->memory)
+      return known;
+   b->want_address = address;
+   b->wants_memory = true;
+   to_scheduler(t);
+   return known_memory(b, address);
+}
+
 /* ---- faults ---- */
 TlSimFault
 sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
@@ -273,13 +309,16 @@ resume(SimBlock *b, SimThread *t)
       t->is_started = true;
       tl_fiber_start(&t->fiber, thread_main, t);
    }
-   assert(t->state == SIM_READY && b->want_bytes == 0);
+   assert(t->state == SIM_READY && b->want_bytes == 0 && !b->wants_memory);
    b->running = t;
    for (;;) {
       tl_fiber_switch(&b->scheduler, &t->fiber, false);
-      if (!b->want_bytes)
+      if (b->wants_memory)
+         ask_for_memory(b);
+      else if (!b->want_bytes)
          break;
-      b->got = tl_arena_alloc(b->arena, b->want_bytes);
+      else
+         b->got = tl_arena_alloc(b->arena, b->want_bytes);
       b->want_bytes = 0;
    }
    assert(b->has_fault || b->has_yielded || t->state != SIM_READY); /* why it came back */

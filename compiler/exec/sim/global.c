@@ -30,6 +30,30 @@ aligned_to(const SimSite *s, uint32_t bytes)
    return s->op->opcode == TL_OP_CP_ASYNC ? s->bytes : bytes;
 }
 
+static bool
+may_touch(const SimSite *s, SimUse use, bool is_writable)
+{
+   return use == SIM_READS || use == SIM_LANDS || s->is_volatile || is_writable;
+}
+
+/* Bytes that no argument reaches: of an address that the kernel read from a table (b is NULL), or
+ * in front of the buffer b, which begins in the middle of its allocation.  NULL: there are none. */
+static uint8_t *
+beside(SimThread *t, const TlExecArg *b, uint64_t base, uint64_t address, uint32_t bytes,
+       const SimSite *s, SimUse use)
+{
+   uint64_t host = b ? (uintptr_t)b->data + (address - base) : address;
+   bool is_known =
+      b ? (int64_t)(address - base) < 0 : address >> TL_EXEC_BUFFER_BITS < TL_EXEC_HOST_BUFFERS;
+   const TlExecMemory *m = is_known ? sim_memory(t, host) : NULL;
+   if (!m || (b && (uintptr_t)b->data - (uintptr_t)m->begin >= m->bytes))
+      return NULL;
+   uint64_t at = host - (uintptr_t)m->begin;
+   bool is_right = m->bytes - at >= bytes && address % aligned_to(s, bytes) == 0 &&
+                   may_touch(s, use, !m->is_read_only);
+   return is_right ? m->begin + at : NULL;
+}
+
 uint8_t *
 sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
            const unsigned char *data)
@@ -37,13 +61,17 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
    const SimLaunch *l = t->block->launch;
    /* Nearest buffer: an address a little below a buffer still belongs to it. */
    uint64_t slot = tl_exec_buffer_number(address);
-   if (slot >= l->num_args || !l->args[slot].is_buffer)
+   if (slot >= l->num_args || !l->args[slot].is_buffer) {
+      uint8_t *there = beside(t, NULL, 0, address, bytes, sim_site(s), use);
+      if (there)
+         return there;
       sim_base_fault(t, s,
                      (TlExecFault){.kind = TL_FAULT_WILD,
                                    .op = written_as(sim_site(s), use),
                                    .bytes = bytes,
                                    .address = address},
                      TL_EXEC_FAULT);
+   }
    const TlExecArg *a = &l->args[slot];
    uint64_t offset = address - l->bits[slot];
    TlExecFault f = {.op = written_as(sim_site(s), use),
@@ -57,7 +85,7 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
       f.kind = TL_FAULT_BOUNDS;
    else if (address % aligned_to(sim_site(s), bytes))
       f.kind = TL_FAULT_MISALIGNED;
-   else if (use != SIM_READS && use != SIM_LANDS && !sim_site(s)->is_volatile && !a->is_writable)
+   else if (!may_touch(sim_site(s), use, a->is_writable))
       f.kind = TL_FAULT_READ_ONLY;
    else {
       uint8_t *p = (uint8_t *)a->data + offset;
@@ -67,8 +95,12 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});
       return p;
    }
-   if (f.kind == TL_FAULT_BOUNDS)
+   if (f.kind == TL_FAULT_BOUNDS) {
+      uint8_t *there = beside(t, a, l->bits[slot], address, bytes, sim_site(s), use);
+      if (there)
+         return there;
       f.byte = first_outside(&f);
+   }
    sim_base_fault(t, s, f, TL_EXEC_FAULT);
 }
 

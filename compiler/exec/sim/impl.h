@@ -22,6 +22,7 @@ enum {
    SIM_BARRIERS = 16,
    SIM_AT_MBARRIER = SIM_BARRIERS,
    SIM_ATOMIC_LOCKS = 64,
+   SIM_MEMORIES = 8,           /* allocations beside the arguments that a block remembers */
    SIM_WGMMA_GROUPS = 16,      /* whose results are kept */
    SIM_FENCES = 16,            /* of a thread, the last ones */
    SIM_STEP_QUANTUM = 1 << 14, /* loop iterations between looks at the clock; also a fiber's turn */
@@ -284,6 +285,10 @@ struct SimBlock {
    bool has_yielded;  /* the running thread gave its turn away */
    size_t want_bytes; /* sim_alloc: asked of the scheduler */
    void *got;
+   bool wants_memory; /* sim_memory: the same, what lies at want_address */
+   uint64_t want_address;
+   TlExecMemory memories[SIM_MEMORIES]; /* what opts->memory has answered, the last ones */
+   unsigned next_memory;
    bool has_fault;
    TlSimFault fault;
    TlExecStatus status;
@@ -318,6 +323,8 @@ bool sim_block_init(SimBlock *b, SimLaunch *launch); /* false: no memory for sta
 void sim_block_run(SimBlock *b, uint64_t number);
 void sim_block_free(SimBlock *b);
 void *sim_alloc(SimThread *t, size_t bytes); /* zeroed; lives as long as the worker */
+/* The allocation of the process that holds the byte at that address of the host's, or NULL. */
+const TlExecMemory *sim_memory(SimThread *t, uint64_t address);
 /* The thread's program is wrong: the block ends here.  The fault's place and thread are filled
  * in. */
 _Noreturn void sim_fault(SimThread *t, const TlHostSite *s, TlSimFault fault);

@@ -65,6 +65,7 @@ typedef struct TlSimOptions {
    void (*warn)(void *user,
                 const TlExecFault *warning); /* of broken promises, where the code checks
                                  them; after the run; NULL = dropped */
+   bool (*memory)(void *user, uint64_t address, TlExecMemory *out); /* as TlExecOptions has it */
    void *user;
 } TlSimOptions;
 

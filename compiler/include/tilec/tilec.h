@@ -323,7 +323,7 @@ typedef struct TilecHostLaunch {
                                   in all its lines: carets, notes, help; NULL: not wanted */
    uint32_t multiprocessors;   /* SIM: a kernel whose blocks run many programs (launch_grid of its
                                   record) gets so many blocks at most; 0 = one for each program */
-   TilecMemoryFn *memory;      /* CPU: memory beside the arguments; NULL = none.  Memory of the
+   TilecMemoryFn *memory;      /* beside the arguments; NULL = there is none.  Memory of the
                                   arguments is known by its own addresses too */
 } TilecHostLaunch;
 

@@ -75,7 +75,7 @@ typedef struct TilecRuntimeOptions {
                            calls may wait for the GPU for as long as the driver makes them, and
                            tilec_runtime_close does, until what timed out has ended.  0 = no
                            limit */
-   TilecMemoryFn *memory; /* the cpu executor: memory that is neither an argument's nor of a buffer
+   TilecMemoryFn *memory; /* host executors: memory that is neither an argument's nor of a buffer
                              of this runtime; NULL = there is none */
    void *memory_user;     /* passed to it */
 } TilecRuntimeOptions;

@@ -69,3 +69,34 @@ else:
 @triton.jit
 def members(x):
     tl.store(x, library.tanh(1.0))
+
+
+# What a package does that is not known may raise, and a handler may bind a name otherwise; imports are
+# decided, and a handler that binds nothing otherwise makes no difference.
+# RUN: %tilec check %s -k tried -s "*fp32" | FileCheck --check-prefix=TRIED %s
+# EXIT: 1
+# TRIED: undecided.py:97:17: error[E0279]: a kernel cannot use 'WIDE'
+# TRIED: note: the condition: profile.start()
+# RUN: %tilec check %s -k tried -s "*fp32" --assume 'profile.start()=None'
+# RUN: %tilec check %s -k settled -s "*fp32"
+try:
+    profile.start()
+    WIDE = tl.constexpr(2.0)
+    KNOWN = tl.constexpr(3.0)
+except Exception:
+    WIDE = tl.constexpr(4.0)
+try:
+    import no_such_package
+    FOUND = tl.constexpr(1.0)
+except ImportError:
+    FOUND = tl.constexpr(0.0)
+
+
+@triton.jit
+def tried(x):
+    tl.store(x, WIDE)
+
+
+@triton.jit
+def settled(x):
+    tl.static_assert(KNOWN == 3.0 and FOUND == 0.0)

@@ -482,12 +482,15 @@ def check_overrides(x):
     config = triton.Config({}, ir_override="b.ptx")
     tuned = triton.autotune(configs=[config], key=[])(powers)
     raises(NotImplementedError, "ir_override='b.ptx'", lambda: tuned[(1,)](x))
-    triton.knobs.compilation.override = True
+    triton.knobs.compilation.override = triton.knobs.compilation.dump_ir = True
+    os.environ["MLIR_ENABLE_DUMP"] = "1"
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         powers.warmup(x, grid=(1,), num_warps=2)
     triton.knobs.compilation.reset()
-    assert ["TRITON_KERNEL_OVERRIDE is set" in str(w.message) for w in said] == [True], said
+    del os.environ["MLIR_ENABLE_DUMP"]
+    names = [str(w.message).split(" is set: tilec has none of Triton's stages ")[0] for w in said]
+    assert names == ["TRITON_KERNEL_OVERRIDE", "TRITON_KERNEL_DUMP", "MLIR_ENABLE_DUMP"], names
 
 
 def check_variants():
@@ -614,8 +617,18 @@ def check_tuned_descriptor():
     assert blocks == [1, 2, 4, 4, 4], blocks
 
 
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (8, 16)], key=["n"], reset_to_zero=["total"])
+@triton.jit
+def not_measured(x, total, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(total, tl.sum(tl.load(x + i, i < n, 0.0)))
+
+
 def check_tuning():
     check_tuned_descriptor()
+    some = Array(numpy.full(1, 5, numpy.float32))
+    not_measured[(1,)](floats(8), some, 8)                  # Triton leaves zeros behind its measuring
+    assert some.data[0] == 28, some.data
     x, total = floats(64), Array(numpy.zeros(1, numpy.float32))
     for n in (64, 60, 64):
         total.zero_()
@@ -668,6 +681,35 @@ def check_torch_compile():
     raises(refusal, "torch.library.custom_op",
            lambda: exec("triton._C.libtriton.ir.context()", asks))
     assert os.environ["TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION"] == "1"
+    check_has_triton()
+
+
+FILES_OF_TORCH = {
+    "torch/__init__.py": "", "torch/utils/__init__.py": "", "torch/_inductor/__init__.py": "",
+    "torch/_inductor/config.py": "import os\ntriton_disable_device_detection = \\\n"
+                                 "    os.environ['TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION'] == '1'\n",
+    "torch/utils/_triton.py": "import functools\n@functools.cache\ndef has_triton():\n"
+                              "    from torch._inductor.config import triton_disable_device_detection\n"
+                              "    return not triton_disable_device_detection\n",
+    "torch/_inductor/asks.py": "from torch.utils._triton import has_triton\nanswer = has_triton()\n",
+    "program.py": "import importlib.metadata\nimport torch._inductor.asks\n"
+                  "from torch.utils._triton import has_triton\nimport triton\n"
+                  "assert not torch._inductor.asks.answer and has_triton() and has_triton()\n"
+                  "assert torch._inductor.config.triton_disable_device_detection\n"
+                  "assert importlib.metadata.version('triton') == triton.__version__\n"}
+
+
+def check_has_triton():
+    """torch hears that there is no Triton, programs that ask torch hear that there is one."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in FILES_OF_TORCH.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        ran = subprocess.run([sys.executable, "-m", "tilec.triton", os.path.join(folder, "program.py")],
+                             capture_output=True, text=True,
+                             env={**os.environ, "PYTHONPATH": sys.argv[1]})
+        assert ran.returncode == 0, ran.stderr
 
 
 @triton.jit

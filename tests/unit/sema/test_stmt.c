@@ -279,10 +279,19 @@ early_return(void **state)
    sema_expect_errors(TILE("@kernel\n"
                            "def k(p: *i32, n: i32):\n"
                            "   for i in range(n):\n"
-                           "      if i > 2:\n"
-                           "         return\n"
+                           "      for j in static_range(2):\n"
+                           "         if i > j:\n"
+                           "            return\n"
                            "      store(p, i)\n"),
-                      1, IR("E0234", "k.tile:5:10"));
+                      1, IR("E0234", "k.tile:6:13"));
+   sema_expect_ir(TILE("@kernel\n"
+                       "def k(p: *i32, n: i32):\n"
+                       "   for i in range(n):\n"
+                       "      if i > 2:\n"
+                       "         return\n"
+                       "      store(p, i)\n"
+                       "   store(p, 7)\n"),
+                  IR("while", "condition", "if", "store", "if", "store"));
 }
 
 static void

@@ -630,11 +630,59 @@ conflicts_and_sectors(void **state)
    m_close(&m);
 }
 
+/* A TlSimOptions.memory: the 64 numbers of `user`. */
+static bool
+numbers_of(void *user, uint64_t address, TlExecMemory *out)
+{
+   *out = (TlExecMemory){user, 64 * sizeof(int32_t), false};
+   return address - (uintptr_t)user < out->bytes;
+}
+
+static void
+memory_beside_the_arguments_is_asked_for(void **state)
+{
+   (void)state;
+   Machine m;
+   m_open(&m, 9);
+   static int32_t own[64];
+   int64_t *table = m_buffer(&m, "t", TL_I64, 1);
+   int32_t *y = m_buffer(&m, "y", TL_I32, 32);
+   m.opts.memory = numbers_of;
+   m.opts.user = own;
+   table[0] = (intptr_t)own;
+   for (int i = 0; i < 64; i++)
+      own[i] = 3 * i;
+   const char *follow = "%b = ld_global %t : i64\n%o = bitcast %b : ptr<i32>\n"
+                        "%p = addptr %o, %lane : ptr<i32>\n%v = ld_global %p : i32\n"
+                        "%q = addptr %y, %lane : ptr<i32>\nst_global %q, %v\nst_global %p, %k1\n";
+   m_must_run(&m, 1, 0, follow);
+   for (int i = 0; i < 64; i++) {
+      assert_true(i >= 32 || y[i] == 3 * i);
+      assert_int_equal(own[i], i < 32 ? 1 : 3 * i);
+   }
+   table[0] = (intptr_t)(own + 40);
+   m_run(&m, 1, 0, follow);
+   expect_base(&m, TL_FAULT_WILD, "ld_global"); /* of lane 24 and those behind it */
+   assert_int_equal(m.fault.thread, 24);
+   /* what lies in front of an argument that begins in the middle of it, and no more than that */
+   m.arg[1].data = own + 32;
+   const char *back = "%b = sub %k0, %lane : i32\n%c = sub %b, %k1 : i32\n"
+                      "%p = addptr %y, %c : ptr<i32>\nst_global %p, %k4\n";
+   m_must_run(&m, 1, 0, back);
+   assert_true(own[0] == 4 && own[31] == 4 && own[32] == 3 * 32);
+   m.arg[1].data = own + 31;
+   m_run(&m, 1, 0, back);
+   expect_base(&m, TL_FAULT_BOUNDS, "st_global");
+   assert_int_equal(m.fault.base.byte, -4 * 32);
+   m_close(&m);
+}
+
 int test_faults(void);
 int
 test_faults(void)
 {
    const struct CMUnitTest tests[] = {
+      cmocka_unit_test(memory_beside_the_arguments_is_asked_for),
       cmocka_unit_test(missing_barrier),
       cmocka_unit_test(no_barrier_at_all),
       cmocka_unit_test(write_after_read),

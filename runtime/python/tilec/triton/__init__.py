@@ -9,16 +9,9 @@ the path.  It names what Triton 3.6 names; kernels are compiled and launched by 
 import os
 import sys
 
+from . import _torch
+
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
-
-
-def _tell_torch():
-    """torch.compile writes kernels of its own against Triton's compiler, which tilec is not, and
-    takes a program's kernels into its graphs.  Without Triton it leaves them where they are."""
-    os.environ.setdefault("TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION", "1")
-    config = sys.modules.get("torch._inductor.config")
-    if config is not None:
-        config.triton_disable_device_detection = True
 
 
 def install():
@@ -31,6 +24,6 @@ def install():
                            % loaded.__file__)
     if SITE not in sys.path:
         sys.path.insert(0, SITE)
-    _tell_torch()
+    _torch.tell()
     import triton
     return triton

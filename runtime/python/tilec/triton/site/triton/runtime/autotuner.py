@@ -205,18 +205,21 @@ class Autotuner(KernelInterface):
     def _choose(self, key, args, kwargs):
         """True when a file held the choice."""
         configs = self.prune_configs(kwargs)
-        if not self.is_measured:
-            self.cache[key] = configs[0]
-            return False
+
+        def take(config):
+            self.cache[key] = config
+            self.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()}, reset_only=True)
 
         def measure():
             start = time.time()
             timings = {c: self._bench(*args, config=c, **kwargs) for c in configs}
             self.bench_time = time.time() - start
-            self.cache[key] = min(timings, key=timings.get)
-            self.pre_hook({**self.nargs, **kwargs, **self.cache[key].all_kwargs()},
-                          reset_only=True)
+            take(min(timings, key=timings.get))
             self.configs_timings = timings
+
+        if not self.is_measured:
+            take(configs[0])
+            return False
 
         if self.cache_results:
             return self.check_disk_cache(key, configs, measure)

@@ -577,10 +577,11 @@ class Launcher:
             raise NotImplementedError("kernel '%s': ir_override=%r would replace what the kernel "
                                       "is compiled to; tilec has none of Triton's stages"
                                       % (self.jit.__name__, options["ir_override"]))
-        if knobs.compilation.override and "TRITON_KERNEL_OVERRIDE" not in _warned:
-            _warned.add("TRITON_KERNEL_OVERRIDE")
-            warnings.warn("TRITON_KERNEL_OVERRIDE is set: tilec has none of Triton's stages and "
-                          "compiles kernels as they are written", stacklevel=tilec.users_level())
+        for name, is_set, instead in _STAGES:
+            if is_set() and name not in _warned:
+                _warned.add(name)
+                warnings.warn("%s is set: tilec has none of Triton's stages %s" % (name, instead),
+                              stacklevel=tilec.users_level())
 
     def compiled(self, named, options):
         bound, _ = self.bind((), named)
@@ -652,6 +653,20 @@ class Launcher:
             return None
         from .driver import driver
         return "cuda" if driver.active.is_gpu else "cpu"
+
+
+def _is_in_environment(name):
+    return lambda: knobs.getenv_bool(name, False)
+
+
+_OWN_STAGES = "to write out; .asm of a kernel has its own, and so has `tilec build --save-temps`"
+_STAGES = (
+    ("TRITON_KERNEL_OVERRIDE", lambda: knobs.compilation.override,
+     "and compiles kernels as they are written"),
+    ("TRITON_KERNEL_DUMP", lambda: knobs.compilation.dump_ir, _OWN_STAGES),
+    ("NVPTX_ENABLE_DUMP", lambda: knobs.nvidia.dump_nvptx, _OWN_STAGES),
+    ("MLIR_ENABLE_DUMP", _is_in_environment("MLIR_ENABLE_DUMP"), _OWN_STAGES),
+    ("LLVM_IR_ENABLE_DUMP", _is_in_environment("LLVM_IR_ENABLE_DUMP"), _OWN_STAGES))
 
 
 class _Nothing:
