@@ -38,6 +38,8 @@ typedef TL_VEC(const TlAstCall *) TlCalls;
 /* In the main file; or NULL.  Plain: `k(..)`, outside of compiled functions. */
 const TlCalls *tl_launches_of(TlSema *s, const char *kernel);
 const TlCalls *tl_plain_calls_of(TlSema *s, const char *kernel);
+/* Does a launch in the file, or all, start one program: k[(1,)](..)? */
+bool tl_is_launched_once(TlSema *s, const char *kernel);
 /* Reports launches of the kernel in its file that give what it does not take, or not all it needs,
  * and decorators with such options.  False: nothing that the kernel says has a meaning then. */
 bool tl_check_launches(TlSema *s, const TlKernelInfo *k);

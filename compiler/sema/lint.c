@@ -309,8 +309,6 @@ read_test(void *user, TlNode *n)
    tl_ast_children(n, read_test, e);
 }
 
-static bool has_name(const TlNode *n, const char *name);
-
 typedef struct Wanted {
    const char *name;
    bool is_found;
@@ -320,11 +318,11 @@ static void
 look_for_name(void *user, TlNode *n)
 {
    Wanted *w = user;
-   w->is_found = w->is_found || has_name(n, w->name);
+   w->is_found = w->is_found || tl_has_name(n, w->name);
 }
 
-static bool
-has_name(const TlNode *n, const char *name)
+bool
+tl_has_name(const TlNode *n, const char *name)
 {
    Wanted w = {name, n->kind == TL_AST_NAME && tl_ast_Name(n)->id == name};
    tl_ast_children(n, look_for_name, &w);
@@ -335,7 +333,7 @@ static void
 read_binding(void *user, const TlBinding *b)
 {
    Ending *e = user;
-   e->can_end |= has_name(e->test, b->name);
+   e->can_end |= tl_has_name(e->test, b->name);
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "sema/impl.h"
 #include "sema/lint.h"
+#include "sema/lint_access.h"
 
 enum { MAX_STEPS = 400 };
 
@@ -368,6 +369,24 @@ tl_sema_has_effect(const TlFunc *f)
    return !reads; /* one that does nothing at all is meant so */
 }
 
+static void
+lint_accesses(TlSema *s, const TlFunc *f)
+{
+   enum { MOST_VALUES = 6000 };
+   if (f->next_value_id > MOST_VALUES)
+      return;
+   const TlBlock *top = f->body->block;
+   TlLintFacts facts;
+   TlAffine *a = tl_affine_new(s->arena, f);
+   tl_lint_facts(s, f, a, &facts);
+   tl_lint_races(&facts);
+   if (!tl_lint_masks(&facts))
+      tl_lint_strides(&facts);
+   tl_lint_sums(&facts);
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      tl_sema_lint_lanes(s, a, op);
+}
+
 void
 tl_sema_lint_func(TlSema *s, const TlFunc *f)
 {
@@ -376,6 +395,7 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f)
    bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
    TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
    const TlBlock *top = f->body->block;
+   lint_accesses(s, f);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
       check_stored_number(s, op);

@@ -1,0 +1,460 @@
+/* Masks that do not keep an access within its array: that are missing where others of the same
+ * elements have one, let in one element too many, compare an index with another dimension's size,
+ * or stand in a loop whose rounds overlap. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "sema/lint.h"
+#include "sema/lint_access.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_STEPS = 200, NUM_AXES = 3 };
+
+/* ---- names and grids ---- */
+bool
+tl_lint_is_size_name(const char *name)
+{
+   static const char *const ends[] = {"size",   "len",    "length", "numel",   "elements",
+                                      "rows",   "cols",   "columns", "total",  "count",
+                                      "width",  "height", "seqlen", "dim"};
+   char lower[64];
+   size_t n = 0;
+   for (; name[n] && n + 1 < sizeof lower; n++)
+      lower[n] = (char)tolower((unsigned char)name[n]);
+   lower[n] = '\0';
+   if (n == 1 && strchr("nmkdltshw", lower[0]))
+      return true;
+   if (tl_starts_with(lower, "n_") || tl_starts_with(lower, "num_"))
+      return true;
+   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+      if (tl_ends_with(lower, ends[i]))
+         return true;
+   return false;
+}
+
+static const TlValue *
+argument_named(const TlFunc *f, const char *name, size_t len)
+{
+   const TlBlock *top = f->body->block;
+   for (unsigned i = 0; i < top->num_args; i++)
+      if (tl_is_word(top->args[i]->name, name, len))
+         return top->args[i];
+   return NULL;
+}
+
+/* The text of the grid's size along an axis. */
+static bool
+grid_item(const char *grid, int axis, const char **out, size_t *len)
+{
+   unsigned depth = 0;
+   int at = 0;
+   if (!grid)
+      return false;
+   bool is_tuple = grid[0] == '(';
+   const char *begin = grid + is_tuple;
+   for (const char *p = begin;; p++) {
+      bool ends = !*p || (is_tuple && !depth && *p == ')');
+      if (ends || (!depth && *p == ',')) {
+         if (at++ == axis) {
+            while (*begin == ' ')
+               begin++;
+            *out = begin;
+            *len = (size_t)(p - begin);
+            return *len > 0;
+         }
+         begin = p + 1;
+      }
+      if (ends)
+         return false;
+      depth += *p == '(' || *p == '[';
+      depth -= *p == ')' || *p == ']';
+   }
+}
+
+const TlValue *
+tl_lint_grid_size(TlLintFacts *f, int axis)
+{
+   static const char cdiv[] = "cdiv(";
+   const char *item;
+   size_t len;
+   if (!grid_item(f->func->grid, axis, &item, &len) || !tl_starts_with(item, cdiv))
+      return NULL;
+   item += strlen(cdiv);
+   return argument_named(f->func, item, strcspn(item, ",)"));
+}
+
+/* ---- values ---- */
+static const TlValue *
+root_of(const TlValue *v)
+{
+   while (v->def && v->def->num_args == 1 &&
+          (tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS) || v->def->opcode == TL_OP_BROADCAST ||
+           v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_HINT))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* Is the value a sum or product of the part, moved to its place? */
+static bool
+has_part(const TlValue *v, const TlValue *part, unsigned *steps)
+{
+   v = root_of(v);
+   if (v == part)
+      return true;
+   if (++*steps > MAX_STEPS)
+      return false;
+   if (!v->def) {
+      const TlOp *loop = v->block->region->parent;
+      unsigned first = loop ? tl_first_carried(loop) : 0;
+      return loop && loop->opcode == TL_OP_FOR && v->index >= first &&
+             has_part(tl_init(loop, v->index - first), part, steps);
+   }
+   TlOpcode o = v->def->opcode;
+   if (o != TL_OP_ADD && o != TL_OP_SUB && o != TL_OP_MUL && o != TL_OP_ADDPTR)
+      return false;
+   return has_part(tl_arg(v->def, 0), part, steps) || has_part(tl_arg(v->def, 1), part, steps);
+}
+
+static const TlValue *
+compared_tile(const TlBound *b)
+{
+   const TlOp *op = b->compare;
+   bool is_less = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE;
+   return root_of(tl_arg(op, is_less == b->is_upper ? 0 : 1));
+}
+
+/* An argument in a limit that is made of arguments and rounds of loops alone; NULL: it is not. */
+static const TlValue *
+limiting_argument(const TlSum *limit)
+{
+   const TlValue *found = NULL;
+   for (unsigned i = 0; i < limit->num; i++)
+      for (unsigned k = 0; k < limit->term[i].num; k++) {
+         TlFactor x = limit->term[i].factor[k];
+         if (x.is_iteration)
+            continue;
+         if (!tl_lint_is_argument(x.value))
+            return NULL;
+         found = found ? found : x.value;
+      }
+   return found && found->name ? found : NULL;
+}
+
+/* "i < n" */
+static const char *
+bound_text(TlSema *s, const TlBound *b)
+{
+   const TlValue *tile = compared_tile(b), *limit = tl_lint_argument(&b->limit);
+   return tl_arena_printf(s->arena, "%.40s < %.40s", tile->name ? tile->name : "offsets",
+                          limit ? limit->name : "..");
+}
+
+typedef struct Comparison {
+   TlRange within, found;
+   const char *left, *right; /* names in its sides; NULL: any */
+} Comparison;
+
+static void
+find_comparison(void *user, TlNode *n)
+{
+   Comparison *c = user;
+   if (n->range.file != c->within.file || n->range.end <= c->within.begin ||
+       n->range.begin >= c->within.end)
+      return;
+   if (n->kind == TL_AST_COMPARE && c->within.begin <= n->range.begin && !c->found.file &&
+       tl_ast_Compare(n)->rights.len == 1) {
+      const TlNode *x = tl_ast_Compare(n)->left, *y = tl_ast_Compare(n)->rights.data[0];
+      if ((tl_has_name(x, c->left) && tl_has_name(y, c->right)) ||
+          (tl_has_name(y, c->left) && tl_has_name(x, c->right)))
+         c->found = n->range;
+   }
+   tl_ast_children(n, find_comparison, c);
+}
+
+/* Where the comparison is written. */
+static TlRange
+bound_range(TlSema *s, const TlBound *b)
+{
+   const TlValue *tile = compared_tile(b), *limit = tl_lint_argument(&b->limit);
+   Comparison c = {.within = b->compare->range, .left = tile->name, .right = limit ? limit->name : NULL};
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; c.left && c.right && i < body->len; i++)
+      if (body->data[i])
+         find_comparison(&c, body->data[i]);
+   return c.found.file ? c.found : b->compare->range;
+}
+
+TlRange
+tl_lint_bound_range(TlSema *s, const TlBound *b)
+{
+   return bound_range(s, b);
+}
+
+static bool
+is_around(const TlBlock *outer, const TlBlock *inner)
+{
+   while (inner && inner != outer)
+      inner = inner->region->parent ? inner->region->parent->block : NULL;
+   return inner;
+}
+
+/* ---- no mask ---- */
+static bool
+has_mask_argument(const TlAstCall *call, const TlOp *op)
+{
+   size_t plain = 0, first = op->opcode == TL_OP_LOAD ? 1 : 2;
+   for (size_t i = 0; i < call->args.len; i++) {
+      const TlNode *a = call->args.data[i];
+      if (a->kind != TL_AST_KEYWORD)
+         plain++;
+      else if (!tl_ast_Keyword(a)->name || strcmp(tl_ast_Keyword(a)->name, "mask") == 0)
+         return true;
+   }
+   return plain > first;
+}
+
+/* Written without a mask, on the one way that there is. */
+static bool
+is_bare(TlLintFacts *f, const TlLintAccess *x)
+{
+   if (tl_pred(x->op) || tl_type_num_elems(x->pointers->type) <= 1 ||
+       x->op->range.file != f->s->impl->main->file)
+      return false;
+   TlLintPlace p = tl_lint_place(f->s, x->op->range);
+   return p.call && !p.in_branch && !has_mask_argument(p.call, x->op);
+}
+
+/* A bound of another access that holds for what is accessed here. */
+static const TlBound *
+bound_elsewhere(TlLintFacts *f, const TlLintAccess *x, const TlLintAccess **where)
+{
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *y = &f->all.data[i];
+      bool is_near = is_around(y->op->block, x->op->block) || is_around(x->op->block, y->op->block);
+      for (unsigned k = 0; is_near && k < y->num_bounds; k++) {
+         const TlBound *b = &y->bound[k];
+         unsigned steps = 0;
+         if (!b->is_upper || !limiting_argument(&b->limit) ||
+             !has_part(x->pointers, compared_tile(b), &steps) ||
+             tl_lint_place(f->s, y->op->range).in_branch)
+            continue;
+         *where = y;
+         return b;
+      }
+   }
+   return NULL;
+}
+
+static bool
+check_bare(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlLintAccess *y = NULL;
+   const TlBound *b = bound_elsewhere(f, x, &y);
+   if (!b)
+      return false;
+   tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op),
+             limiting_argument(&b->limit)->name);
+   tl_note(s->diags, N0200, y->op->range, "the mask of the same elements here does");
+   tl_help(s->diags, "give it the mask, too: mask=%s", bound_text(s, b));
+   return true;
+}
+
+/* grid=(cdiv(n, BLOCK),): the last program goes beyond n, if BLOCK does not divide it. */
+static bool
+check_bare_grid(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   TlTerm stride;
+   TlSum index;
+   for (unsigned d = 0; d < x->pointers->type->rank; d++) {
+      if (!tl_lint_index(f, x, d, &stride, &index))
+         continue;
+      for (int axis = 0; axis < NUM_AXES; axis++) {
+         const TlValue *n = tl_lint_has_program(&index, axis) ? tl_lint_grid_size(f, axis) : NULL;
+         if (!n)
+            continue;
+         tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
+         tl_help(s->diags, "the last program of the grid goes beyond it: mask=offsets < %s", n->name);
+         return true;
+      }
+   }
+   return false;
+}
+
+/* def k(x, y, n, BLOCK: constexpr), where nothing asks for n. */
+static bool
+check_bare_unused(TlLintFacts *f, const TlLintAccess *x)
+{
+   const TlBlock *top = f->func->body->block;
+   bool goes_on = false;
+   for (unsigned i = 0; i < x->sum.num; i++)
+      goes_on |= x->sum.term[i].num == 1 && tl_lint_axis(&x->sum.term[i]) >= 0 &&
+                 x->sum.term[i].scale > 1;
+   for (size_t i = 0; goes_on && i < f->all.len; i++)
+      if (tl_pred(f->all.data[i].op))
+         return false;
+   for (unsigned i = 0; goes_on && i < top->num_args; i++) {
+      const TlValue *n = top->args[i];
+      if (n->uses || n->type->kind != TL_TYPE_SCALAR || !n->name ||
+          !tl_word_is_listed("n N numel size n_elements num_elements length total", n->name))
+         continue;
+      tl_report(f->s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
+      tl_help(f->s->diags, "'%s' is never used: mask=offsets < %s", n->name, n->name);
+      return true;
+   }
+   return false;
+}
+
+/* where(i < n, load(x + i), 0): the load comes first. */
+static bool
+check_chosen(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlValue *v = x->op->opcode == TL_OP_LOAD ? tl_result(x->op, 0) : NULL;
+   for (const TlUse *use = v ? v->uses : NULL; use; use = use->next) {
+      if (use->user->opcode != TL_OP_SELECT || tl_arg(use->user, 1) != v)
+         continue;
+      TlBound b[TL_LINT_BOUNDS];
+      bool has_other = false;
+      unsigned num =
+         tl_mask_bounds(f->affine, tl_arg(use->user, 0), b, TL_LINT_BOUNDS, &has_other);
+      for (unsigned i = 0; i < num; i++) {
+         unsigned steps = 0;
+         const TlValue *n = b[i].is_upper ? limiting_argument(&b[i].limit) : NULL;
+         if (!n || !has_part(x->pointers, compared_tile(&b[i]), &steps))
+            continue;
+         tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
+         tl_help(s->diags, "'where' chooses after the load: tl.load(pointers, mask=%s, other=..)",
+                 bound_text(s, &b[i]));
+         return true;
+      }
+   }
+   return false;
+}
+
+/* ---- masks that let in too much ---- */
+static bool
+has_factor(const TlSum *s, const TlValue *v)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      for (unsigned k = 0; k < s->term[i].num; k++)
+         if (s->term[i].factor[k].value == v)
+            return true;
+   return false;
+}
+
+static bool
+is_grid_size(TlLintFacts *f, const TlValue *n)
+{
+   for (int axis = 0; axis < NUM_AXES; axis++)
+      if (tl_lint_grid_size(f, axis) == n)
+         return true;
+   return false;
+}
+
+/* i <= n, and i > n alone */
+static bool
+check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlValue *n = tl_lint_argument(&b->limit);
+   uint64_t bits;
+   if (!n || !n->name || !(tl_lint_is_size_name(n->name) || is_grid_size(f, n)))
+      return false;
+   if (b->is_upper && !b->is_strict) {
+      tl_report(s->diags, W0241, bound_range(s, b), n->name, "one element too many");
+      tl_help(s->diags, "of %s elements the last has the number %s - 1: compare by '<'", n->name,
+              n->name);
+      return true;
+   }
+   bool is_clearing = x->op->opcode == TL_OP_STORE && tl_is_const(tl_arg(x->op, 1), &bits);
+   if (b->is_upper || x->num_bounds != 1 || x->has_other || is_clearing ||
+       has_factor(&x->sum, n) || !x->is_known)
+      return false;
+   tl_report(s->diags, W0241, bound_range(s, b), n->name,
+             "and what lies behind it, and nothing before it");
+   tl_help(s->diags, "a mask says what is accessed: turn it round, %s", bound_text(s, b));
+   return true;
+}
+
+/* The index of axis 1's blocks compared with the size that axis 0 is made of. */
+static bool
+check_axis(TlLintFacts *f, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+   for (int axis = 0; limit && axis < NUM_AXES; axis++) {
+      const TlValue *own = tl_lint_has_program(&b->index, axis) ? tl_lint_grid_size(f, axis) : NULL;
+      if (!own || own == limit || !is_grid_size(f, limit))
+         continue;
+      const TlValue *tile = compared_tile(b);
+      tl_report(s->diags, W0242, bound_range(s, b),
+                tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index",
+                limit->name, axis, own->name);
+      tl_help(s->diags, "compare it with %s, or take the other tl.program_id", own->name);
+      return true;
+   }
+   return false;
+}
+
+/* ---- rounds that overlap ---- */
+static bool
+comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
+{
+   if (v == from)
+      return true;
+   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
+      if (comes_from(tl_arg(v->def, i), from, steps))
+         return true;
+   return false;
+}
+
+/* for k in range(0, K): mask=k + arange(0, BLOCK) < K */
+static bool
+check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlTerm *round = NULL, *lane = NULL;
+   const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+   for (unsigned i = 0; limit && i < b->index.num; i++) {
+      const TlTerm *t = &b->index.term[i];
+      if (t->dim >= 0 && !t->num)
+         lane = t;
+      else if (t->num == 1 && t->factor[0].is_iteration)
+         round = t;
+      else if (t->num)
+         return false;
+   }
+   if (!lane || !round || lane->scale != 1 || round->scale <= 0)
+      return false;
+   const TlOp *loop = round->factor[0].value->block->region->parent;
+   uint32_t len = x->pointers->type->shape[lane->dim];
+   unsigned steps = 0;
+   if (round->scale >= len || !comes_from(tl_for_upper(loop), limit, &steps))
+      return false;
+   tl_report(s->diags, W0243, bound_range(s, b), (long long)round->scale, len);
+   tl_help(s->diags, "move on by the size of the tile: range(0, %s, BLOCK), or the index times BLOCK",
+           limit->name);
+   return true;
+}
+
+bool
+tl_lint_masks(TlLintFacts *f)
+{
+   uint32_t main = f->s->impl->main->file;
+   bool is_bare_told = false, is_limit_told = false;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      for (unsigned k = 0; k < x->num_bounds && !is_limit_told; k++) {
+         const TlBound *b = &x->bound[k];
+         if (b->compare->range.file == main)
+            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_step(f, x, b);
+      }
+      if (!is_bare_told && is_bare(f, x))
+         is_bare_told = check_chosen(f, x) || check_bare(f, x) || check_bare_grid(f, x) ||
+                        check_bare_unused(f, x);
+   }
+   return is_bare_told || is_limit_told;
+}

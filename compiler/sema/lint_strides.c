@@ -1,0 +1,152 @@
+/* Tables whose rows are apart by another size than they have elements, or whose two strides are
+ * exchanged: what masks, loops and the grid say of each index, held against its stride. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "sema/lint.h"
+#include "sema/lint_access.h"
+
+#include <ctype.h>
+
+enum { NUM_AXES = 3 };
+
+typedef struct Side { /* of a table: along one dimension of the tile */
+   TlTerm stride;
+   TlSum index;
+   const TlValue *size; /* an argument that the index is held below; NULL: not known */
+   const TlBound *own;  /* by a part of the access's own mask */
+} Side;
+
+static const TlBound *
+bound_of(const TlLintAccess *x, const TlSum *index)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_lint_argument(&x->bound[i].limit) &&
+          tl_same_sum(&x->bound[i].index, index))
+         return &x->bound[i];
+   return NULL;
+}
+
+/* k + arange(0, BLOCK), with k in range(0, K, BLOCK): K. */
+static const TlValue *
+size_of_loop(const TlSum *index, uint32_t len)
+{
+   for (unsigned i = 0; i < index->num; i++) {
+      const TlTerm *t = &index->term[i];
+      bool is_round = t->num == 1 && t->factor[0].is_iteration && t->scale == len;
+      const TlValue *end =
+         is_round ? tl_for_upper(t->factor[0].value->block->region->parent) : NULL;
+      if (end && tl_lint_is_argument(end))
+         return index->num == 2 ? end : NULL;
+   }
+   return NULL;
+}
+
+static void
+find_size(TlLintFacts *f, const TlLintAccess *x, unsigned d, Side *side)
+{
+   side->own = bound_of(x, &side->index);
+   const TlBound *b = side->own;
+   bool is_plain = side->index.num == 1; /* arange alone: others may have the same */
+   for (size_t i = 0; !b && !is_plain && i < f->all.len; i++)
+      b = bound_of(&f->all.data[i], &side->index);
+   side->size = b ? tl_lint_argument(&b->limit) : size_of_loop(&side->index, x->pointers->type->shape[d]);
+   for (int axis = 0; !side->size && axis < NUM_AXES; axis++)
+      if (tl_lint_has_program(&side->index, axis))
+         side->size = tl_lint_grid_size(f, axis);
+}
+
+static const TlValue *
+stride_argument(const TlTerm *t)
+{
+   TlSum one = {(TlTerm *)(uintptr_t)t, 1};
+   return tl_lint_argument(&one);
+}
+
+/* Is the argument known as a size: by its place in a mask or the grid? */
+static bool
+is_size(TlLintFacts *f, const TlValue *v)
+{
+   for (size_t i = 0; i < f->all.len; i++)
+      for (unsigned k = 0; k < f->all.data[i].num_bounds; k++)
+         if (tl_lint_argument(&f->all.data[i].bound[k].limit) == v)
+            return true;
+   for (int axis = 0; axis < NUM_AXES; axis++)
+      if (tl_lint_grid_size(f, axis) == v)
+         return true;
+   return false;
+}
+
+/* x + rows[:, None] * M + columns[None, :], where the columns go to N. */
+static bool
+check_apart(TlLintFacts *f, const TlLintAccess *x, const Side *row, const Side *column)
+{
+   TlSema *s = f->s;
+   const TlValue *apart = stride_argument(&row->stride);
+   bool is_unit = column->stride.scale == 1 && !column->stride.num;
+   if (!apart || !is_unit || !apart->name || tl_has_word(apart->name, "stride") ||
+       tl_has_word(apart->name, "ld") || !column->size || column->size == apart ||
+       tl_same_sum(&row->index, &column->index))
+      return false;
+   bool is_same = row->own && column->own && row->size == column->size;
+   if (is_same && tl_lint_is_size_name(apart->name)) {
+      tl_report(s->diags, W0244, tl_lint_bound_range(s, column->own), apart->name, column->size->name);
+      tl_help(s->diags, "rows have as many elements as they are apart: compare the columns with %s",
+              apart->name);
+      return true;
+   }
+   if (!is_size(f, apart))
+      return false;
+   tl_report(s->diags, W0244, x->op->range, apart->name, column->size->name);
+   tl_help(s->diags, "rows of %s elements are %s apart: multiply the rows by %s", column->size->name,
+           column->size->name, column->size->name);
+   return true;
+}
+
+/* "stride_xm" is M's: both end in one letter. */
+static bool
+is_stride_of(const char *stride, const TlValue *size)
+{
+   size_t n = strlen(stride);
+   return n && size->name && size->name[0] && !size->name[1] &&
+          tolower((unsigned char)stride[n - 1]) == tolower((unsigned char)size->name[0]);
+}
+
+/* rows[:, None] * stride_xn + columns[None, :] * stride_xm */
+static bool
+check_exchanged(TlLintFacts *f, const TlLintAccess *x, const Side *a, const Side *b)
+{
+   TlSema *s = f->s;
+   const TlValue *p = stride_argument(&a->stride), *q = stride_argument(&b->stride);
+   if (!p || !q || !p->name || !q->name || !a->size || !b->size || a->size == b->size ||
+       !tl_has_word(p->name, "stride") || !tl_has_word(q->name, "stride") ||
+       !is_stride_of(p->name, b->size) || !is_stride_of(q->name, a->size))
+      return false;
+   tl_report(s->diags, W0245, x->op->range, a->size->name, p->name, b->size->name, q->name);
+   tl_help(s->diags, "exchange them: what goes to %s times %s, what goes to %s times %s",
+           a->size->name, q->name, b->size->name, p->name);
+   return true;
+}
+
+static bool
+check_table(TlLintFacts *f, const TlLintAccess *x)
+{
+   Side side[2];
+   if (!x->is_known || x->pointers->type->rank != 2)
+      return false;
+   for (unsigned d = 0; d < 2; d++) {
+      if (!tl_lint_index(f, x, d, &side[d].stride, &side[d].index))
+         return false;
+      find_size(f, x, d, &side[d]);
+   }
+   return check_apart(f, x, &side[0], &side[1]) || check_apart(f, x, &side[1], &side[0]) ||
+          check_exchanged(f, x, &side[0], &side[1]);
+}
+
+void
+tl_lint_strides(TlLintFacts *f)
+{
+   uint32_t main = f->s->impl->main->file;
+   for (size_t i = 0; i < f->all.len; i++)
+      if (f->all.data[i].op->range.file == main && check_table(f, &f->all.data[i]))
+         return;
+}
