@@ -622,6 +622,8 @@ tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
    if (fn.kind == TL_SV_POISON)
       return fn;
    bool host_value = fn.kind == TL_SV_OPAQUE || fn.kind == TL_SV_MODULE;
+   if (!ok)
+      tl_blame_access(s, &fn, &args);
    if ((!ok && !host_value) || is_kernel_for_builtin(s, call, &fn))
       return tl_sv_poison();
    TlRange saved = s->b.range;

@@ -367,22 +367,26 @@ opaque_argument(TlSema *s, const TlArgs *args, bool report)
    return false;
 }
 
-/* An error was reported of an argument.  What is accessed is an address all the same: a typing
- * without types learns it. */
 static bool
-has_poison(TlSema *s, const TlBuiltin *row, const TlArgs *args)
+has_poison(const TlArgs *args)
 {
-   bool is_access = (row->namespaces & TL_NS_TL) &&
-                    (strcmp(row->name, "load") == 0 || strcmp(row->name, "store") == 0);
    bool any = false;
    for (unsigned i = 0; i < args->num_pos; i++)
       any |= args->pos[i].kind == TL_SV_POISON;
    for (unsigned i = 0; i < args->num_kw; i++)
       any |= args->kw[i].kind == TL_SV_POISON;
-   const TlSv *first = any && is_access && args->num_pos ? &args->pos[0] : NULL;
+   return any;
+}
+
+void
+tl_blame_access(TlSema *s, const TlSv *fn, const TlArgs *args)
+{
+   const TlBuiltin *row = fn->kind == TL_SV_BUILTIN ? fn->builtin.row : NULL;
+   bool is_access = row && (row->namespaces & TL_NS_TL) && !fn->builtin.self &&
+                    (strcmp(row->name, "load") == 0 || strcmp(row->name, "store") == 0);
+   const TlSv *first = is_access && args->num_pos ? &args->pos[0] : NULL;
    if (first && first->kind == TL_SV_VALUE && !tl_type_is_ptr_like(first->value->type))
       tl_blame_sv(s, first, TL_WANT_POINTER);
-   return any;
 }
 
 TlSv
@@ -432,8 +436,10 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    call.arg_ranges = tl_new_array(s->arena, TlRange, sig->num);
    if (!bind_args(s, row, sig, &args, &call))
       return tl_sv_poison();
-   if (has_poison(s, row, &args))
+   if (has_poison(&args)) {
+      tl_blame_access(s, fn, &args);
       return tl_sv_poison();
+   }
    if (host && strcmp(row->name, "print") == 0)
       return tl_sv_none();
    TlRange saved = s->b.range;

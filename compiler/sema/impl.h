@@ -489,6 +489,9 @@ TlSv tl_unflatten(TlSema *s, const TlSv *like, TlValue *const **next);
 /* ---- call.c, call_builtin.c ---- */
 TlSv tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
 TlSv tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range);
+/* Where an error was reported of an argument, what load and store access is an address all the same:
+ * a typing without types learns it. */
+void tl_blame_access(TlSema *s, const TlSv *fn, const TlArgs *args);
 TlSv tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
 TlSv tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call);
 bool tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out);
