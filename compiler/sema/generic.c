@@ -1057,7 +1057,7 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
       if ((trials[v].func && v != TINY) || is_exact) {
          report_all(c, &trials[v], is_exact);
          if (trials[v].func)
-            tl_sema_lint_func(c->s, trials[v].func);
+            tl_sema_lint_func(c->s, trials[v].func, c->kernel);
          if (trials[v].func && !c->kernel->is_helper && !tl_sema_has_effect(trials[v].func))
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
          if (is_exact) {

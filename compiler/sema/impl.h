@@ -249,6 +249,13 @@ typedef struct TlUndo { /* a global and what it was */
 } TlUndo;
 typedef TL_VEC(TlUndo) TlJournal;
 
+typedef struct TlDraw { /* rand(seed, offset) and its like */
+   const TlFunc *func;
+   TlRange range;
+   const char *name;
+   TlSv seed, offset;
+} TlDraw;
+
 typedef struct TlSemaImpl {
    TlSemaOptions options;
    TlDiags *diags; /* of the whole compilation */
@@ -285,6 +292,7 @@ typedef struct TlSemaImpl {
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
+   TL_VEC(TlDraw) draws; /* calls of random numbers, of all functions typed so far */
    /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
    TlMap *launches, *plain_calls;
    TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */

@@ -308,9 +308,8 @@ check_configured(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, const 
 }
 
 /* ---- axes of the grid ---- */
-/* As it is written: what a name stands for, what a lambda gives. */
-static const TlNode *
-grid_node(TlSema *s, const TlNode *at, const TlNode *grid)
+const TlNode *
+tl_grid_node(TlSema *s, const TlNode *at, const TlNode *grid)
 {
    const TlNode *local =
       grid && grid->kind == TL_AST_NAME && at ? tl_local_value(s, at, tl_ast_Name(grid)->id) : NULL;
@@ -322,7 +321,7 @@ grid_node(TlSema *s, const TlNode *at, const TlNode *grid)
 static unsigned
 num_axes(TlSema *s, const TlNode *at, const TlNode *grid)
 {
-   grid = grid_node(s, at, grid);
+   grid = tl_grid_node(s, at, grid);
    return grid && grid->kind == TL_AST_TUPLE ? (unsigned)tl_ast_Tuple(grid)->items.len : 0;
 }
 
@@ -358,7 +357,7 @@ tl_is_launched_once(TlSema *s, const char *kernel)
    for (size_t i = 0; calls && i < calls->len; i++) {
       const TlAstCall *call = calls->data[i];
       const TlAstSubscript *x = tl_ast_Subscript(call->func);
-      const TlNode *grid = grid_node(s, &call->node, x->indices.data[0]);
+      const TlNode *grid = tl_grid_node(s, &call->node, x->indices.data[0]);
       if (x->is_tuple ? are_ones(&x->indices)
                       : grid->kind == TL_AST_TUPLE && are_ones(&tl_ast_Tuple(grid)->items))
          return true;

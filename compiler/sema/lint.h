@@ -16,6 +16,6 @@ bool tl_sema_has_effect(const TlFunc *f);
 struct TlAffine;
 void tl_sema_lint_lanes(TlSema *s, struct TlAffine *a, const TlOp *op);
 /* Of a kernel's typed code, before passes have changed it. */
-void tl_sema_lint_func(TlSema *s, const TlFunc *f);
+void tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k);
 
 #endif

@@ -59,5 +59,7 @@ bool tl_lint_masks(TlLintFacts *f);
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
 void tl_lint_strides(TlLintFacts *f);
 void tl_lint_sums(TlLintFacts *f);
+void tl_lint_stores(TlLintFacts *f);
+void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k);
 
 #endif

@@ -299,6 +299,16 @@ loaded_in(const TlValue *v, const TlBlock *body)
    return v->def && v->def->block == body && v->def->opcode == TL_OP_LOAD ? v->def : NULL;
 }
 
+static void
+report_factor(TlSema *s, const TlOp *load)
+{
+   const char *name = tl_arg(load, 0)->name;
+   tl_report(s->diags, W0236, load->range);
+   if (name)
+      tl_help(s->diags, "move '%.40s' on at the end of a round, as the other factor's: %.40s += BLOCK * stride",
+              name, name);
+}
+
 /* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved. */
 static void
 check_factors(TlSema *s, const TlOp *loop)
@@ -319,7 +329,7 @@ check_factors(TlSema *s, const TlOp *loop)
       const TlOp *left = loaded_in(tl_arg(op, 0), body), *right = loaded_in(tl_arg(op, 1), body);
       bool moves = left && is_moved(&m, left), turns = right && is_moved(&m, right);
       if (left && right && moves != turns)
-         tl_report(s->diags, W0236, (moves ? right : left)->range);
+         report_factor(s, moves ? right : left);
    }
 }
 
@@ -370,7 +380,7 @@ tl_sema_has_effect(const TlFunc *f)
 }
 
 static void
-lint_accesses(TlSema *s, const TlFunc *f)
+lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
    enum { MOST_VALUES = 6000 };
    if (f->next_value_id > MOST_VALUES)
@@ -383,19 +393,21 @@ lint_accesses(TlSema *s, const TlFunc *f)
    if (!tl_lint_masks(&facts))
       tl_lint_strides(&facts);
    tl_lint_sums(&facts);
+   tl_lint_stores(&facts);
+   tl_lint_grid(&facts, k);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       tl_sema_lint_lanes(s, a, op);
 }
 
 void
-tl_sema_lint_func(TlSema *s, const TlFunc *f)
+tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
    const TlWarnings *w = &s->impl->diags->warnings;
    bool has_lanes = tl_warnings_has(w, TL_WARNING_UNDEFINED_LANES);
    bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
    TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
    const TlBlock *top = f->body->block;
-   lint_accesses(s, f);
+   lint_accesses(s, f, k);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
       check_stored_number(s, op);

@@ -354,6 +354,15 @@ is_grid_size(TlLintFacts *f, const TlValue *n)
    return false;
 }
 
+static int
+axis_of_size(TlLintFacts *f, const TlValue *n)
+{
+   int axis = 0;
+   while (axis + 1 < NUM_AXES && tl_lint_grid_size(f, axis) != n)
+      axis++;
+   return axis;
+}
+
 /* i <= n, and i > n alone */
 static bool
 check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
@@ -393,7 +402,8 @@ check_axis(TlLintFacts *f, const TlBound *b)
       tl_report(s->diags, W0242, bound_range(s, b),
                 tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index",
                 limit->name, axis, own->name);
-      tl_help(s->diags, "compare it with %s, or take the other tl.program_id", own->name);
+      tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
+              axis_of_size(f, limit));
       return true;
    }
    return false;
@@ -409,6 +419,19 @@ comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
       if (comes_from(tl_arg(v->def, i), from, steps))
          return true;
    return false;
+}
+
+/* Where the loop's index and the tile's come together: the innermost sum of both. */
+static TlRange
+place_of_round(TlLintFacts *f, const TlBound *b)
+{
+   const TlValue *v = compared_tile(b);
+   const TlOp *op = v->def;
+   TlSum sum;
+   const TlValue *base;
+   bool is_sum = op && op->opcode == TL_OP_ADD && op->range.file == b->compare->range.file &&
+                 tl_value_sum(f->affine, v, &sum, &base) && sum.num > 1;
+   return is_sum ? op->range : bound_range(f->s, b);
 }
 
 /* for k in range(0, K): mask=k + arange(0, BLOCK) < K */
@@ -434,7 +457,7 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    unsigned steps = 0;
    if (round->scale >= len || !comes_from(tl_for_upper(loop), limit, &steps))
       return false;
-   tl_report(s->diags, W0243, bound_range(s, b), (long long)round->scale, len);
+   tl_report(s->diags, W0243, place_of_round(f, b), (long long)round->scale, len);
    tl_help(s->diags, "move on by the size of the tile: range(0, %s, BLOCK), or the index times BLOCK",
            limit->name);
    return true;

@@ -163,13 +163,37 @@ check_mean(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* x * x of int8, added up or made wider afterwards */
+static bool
+check_narrow(TlLintFacts *f, const TlOp *op)
+{
+   const TlType *e = tl_type_elem(tl_result(op, 0)->type);
+   uint64_t bits;
+   bool is_narrow = e->kind == TL_TYPE_SCALAR && (e->dtype == TL_I8 || e->dtype == TL_U8);
+   if (!is_narrow || tl_is_const(tl_arg(op, 0), &bits) || tl_is_const(tl_arg(op, 1), &bits))
+      return false;
+   for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next) {
+      const TlType *to = u->user->opcode == TL_OP_CAST
+                            ? tl_type_elem(tl_result(u->user, 0)->type)
+                            : NULL;
+      if (!to || tl_dtype_info[to->dtype].bits <= 8)
+         continue;
+      tl_report(f->s->diags, W0257, op->range, tl_dtype_info[e->dtype].text);
+      tl_help(f->s->diags, "convert the factors first: x.to(tl.int32)");
+      return true;
+   }
+   return false;
+}
+
 void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_told = false;
+   bool is_told = false, is_narrow_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_half(f, op);
+      bool is_product = op->opcode == TL_OP_MUL && op->range.file == f->s->impl->main->file;
+      is_narrow_told |= is_product && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
                     op->range.file == f->s->impl->main->file;
       if (is_sum && !is_told)
