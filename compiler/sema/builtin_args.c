@@ -478,6 +478,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       if (is_pointer && tl_starts_with(what, "a type"))
          tl_help(s->diags, "the type of what lies behind it is %.40s.dtype.element_ty",
                  tl_range_text(s, range));
+      else if (is_scalar && tl_help_set_constexpr(s, range))
+         tl_help(s->diags, "%s", tl_help_set_constexpr(s, range));
       else if (help)
          tl_help(s->diags, "%s", help);
       else if (is_scalar)

@@ -389,6 +389,18 @@ tl_blame_access(TlSema *s, const TlSv *fn, const TlArgs *args)
       tl_blame_sv(s, first, TL_WANT_POINTER);
 }
 
+/* sum([a, b]), and sum([a, b], axis=0) as numpy takes it */
+static TlSv
+sum_of_items(TlSema *s, TlFrame *f, const TlSv *sum, const TlArgs *args, TlRange range)
+{
+   unsigned errors = s->diags->num_errors;
+   TlSv v = tl_invoke_builtin(s, f, sum, args, range);
+   if (s->diags->num_errors != errors && s->diags->last->code == TL_DIAG_E0253)
+      tl_help(s->diags, "of a list or tuple 'sum' adds the items up, as a + b does; an axis is one of "
+                        "a tile: sum(a + b, axis=0)");
+   return v;
+}
+
 TlSv
 tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, TlRange range)
 {
@@ -414,7 +426,7 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    TlSv python_sum; /* sum([1, 2]) of known numbers; sum of a tile is the row's */
    if (strcmp(row->name, "sum") == 0 && !host_row && args.num_pos &&
        args.pos[0].kind == TL_SV_TUPLE && tl_host_builtin(s, "sum", &python_sum))
-      return tl_invoke_builtin(s, f, &python_sum, given, range);
+      return sum_of_items(s, f, &python_sum, given, range);
    bool asks_type = fn->builtin.self && fn->builtin.self->kind == TL_SV_TYPE;
    bool at_compile_time = host_row || asks_type || (row->flags & TL_BUILTIN_HOST) ||
                           (row->namespaces & (TL_NS_PYTHON | TL_NS_TRITON));

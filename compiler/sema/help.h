@@ -7,6 +7,8 @@
 
 /* arange(start, end) whose bounds the run decides. */
 const char *tl_help_arange(TlSema *s, const TlCall *call);
+/* Of a number of the run where a constant belongs. */
+const char *tl_help_set_constexpr(TlSema *s, TlRange range);
 /* Of a fraction where a whole number belongs: the division of whole numbers that it comes from. */
 const char *tl_help_quotient(TlSema *s, const TlValue *v);
 /* Of a tile whose dimensions are those of `shape` in another order; `text` is how it is written. */

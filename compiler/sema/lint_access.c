@@ -297,6 +297,30 @@ has_rounds(const TlSum *s)
    return false;
 }
 
+/* Rows are a stride apart in another access, below the same limit: load(x + row + i, i < n) beside
+ * store(y + row * stride + i, v, i < n). */
+static bool
+has_strided_peer(const TlLintFacts *f, const TlLintAccess *x, int axis, int d)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlValue *n = tl_lint_argument(&x->bound[i].limit);
+      for (size_t k = 0; n && tl_lint_has_dim(&x->bound[i].index, d) && k < f->all.len; k++) {
+         const TlLintAccess *y = &f->all.data[k];
+         bool is_peer = false, is_strided = false;
+         for (unsigned b = 0; b < y->num_bounds; b++)
+            is_peer |= y->bound[b].compare == x->bound[i].compare ||
+                       (tl_lint_argument(&y->bound[b].limit) == n &&
+                        tl_same_sum(&y->bound[b].index, &x->bound[i].index));
+         for (unsigned t = 0; t < y->sum.num; t++)
+            is_strided |= tl_lint_axis(&y->sum.term[t]) == axis &&
+                          (y->sum.term[t].num > 1 || y->sum.term[t].scale > 1);
+         if (is_peer && is_strided && y->is_known)
+            return true;
+      }
+   }
+   return false;
+}
+
 /* i = pid + arange(0, BLOCK), stored to: neighbours write BLOCK - 1 of the same elements. */
 static bool
 check_overlap(TlLintFacts *f, const TlLintAccess *x)
@@ -312,15 +336,18 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
             continue;
          if (pid->scale != 1 && has_rounds(&x->sum))
             continue;
+         if (x->op->opcode == TL_OP_LOAD && (pid->scale != 1 || !has_strided_peer(f, x, axis, u->dim)))
+            continue;
          bool is_told = pid->scale == 1 ? !is_cut_by_constant(x, axis, u->dim)
                                         : is_compared_with_program(x, axis, u->dim);
          if (!is_told || x->has_other)
             continue;
          uint32_t len = type->shape[u->dim];
          TlRange place = place_of_sum(f, x, axis);
-         tl_report(s->diags, W0238, place, (unsigned)axis, (long long)pid->scale, len);
+         tl_report(s->diags, W0238, place, tl_source_name(x->op), (unsigned)axis, (long long)pid->scale, len);
          if (place.begin != x->op->range.begin)
-            tl_note(s->diags, N0200, x->op->range, "the store");
+            tl_note(s->diags, N0200, x->op->range,
+                    tl_arena_printf(s->arena, "the %s", tl_source_name(x->op)));
          if (x->num_bounds && !is_compared_with_program(x, axis, u->dim))
             tl_help(s->diags, "rows are a stride apart: program_id(%d) * stride + offsets", axis);
          else
@@ -357,33 +384,34 @@ is_one_program(const TlFunc *f)
 }
 
 /* store(total, sum(v)) by all programs, each with a sum of its own. */
-static void
+static bool
 check_race(TlLintFacts *f, const TlLintAccess *x)
 {
    TlSema *s = f->s;
    if (f->has_atomics || is_one_program(f->func) || tl_is_launched_once(s, f->func->name))
-      return;
+      return false;
    const TlValue *mask = tl_pred(x->op);
    unsigned where = f->programs[x->pointers->id] | programs_of_guard(f, x->op) |
                     (mask ? f->programs[mask->id] : 0);
    unsigned lost = f->programs[tl_arg(x->op, 1)->id];
    if (!lost || where) /* what varies along one axis only may have one program along the others */
-      return;
+      return false;
    int axis = __builtin_ctz(lost);
    tl_report(s->diags, W0239, x->op->range, axis);
    tl_help(s->diags, "add to it with tl.atomic_add(pointer, value), or give each program a place of "
                      "its own: pointer + tl.program_id(%d)", axis);
+   return true;
 }
 
 void
 tl_lint_races(TlLintFacts *f)
 {
    uint32_t main = f->s->impl->main->file;
+   bool is_told = false;
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *x = &f->all.data[i];
-      if (x->op->opcode != TL_OP_STORE || x->op->range.file != main)
+      if (x->op->range.file != main || x->op->opcode == TL_OP_ATOMIC_RMW || is_told)
          continue;
-      if (!check_overlap(f, x))
-         check_race(f, x);
+      is_told = check_overlap(f, x) || (x->op->opcode == TL_OP_STORE && check_race(f, x));
    }
 }

@@ -55,6 +55,51 @@ has_same_terms(const TlSum *x, const TlSum *y, bool with_lanes)
    return counted == others;
 }
 
+static const TlTerm *
+only_lane(const TlSum *s)
+{
+   const TlTerm *found = NULL;
+   for (unsigned i = 0; i < s->num; i++) {
+      if (s->term[i].dim >= 0 && found)
+         return NULL;
+      found = s->term[i].dim >= 0 ? &s->term[i] : found;
+   }
+   return found;
+}
+
+/* The same strides along the same dimensions. */
+static bool
+has_same_lanes(const TlLintAccess *x, const TlLintAccess *y)
+{
+   unsigned lanes = 0, found = 0;
+   TlTerm q;
+   for (unsigned k = 0; k < y->sum.num; k++)
+      lanes += y->sum.term[k].dim >= 0;
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      for (unsigned k = 0; t->dim >= 0 && k < y->sum.num; k++)
+         found += y->sum.term[k].dim == t->dim && tl_term_quotient(t, &y->sum.term[k], &q) &&
+                  q.scale == 1 && !q.num;
+   }
+   return found == lanes;
+}
+
+/* x + i * stride and x + i * stride + shift: of tables nothing is said. */
+static bool
+meets_shifted(const TlLintAccess *x, const TlLintAccess *y)
+{
+   const TlTerm *lane = only_lane(&x->sum);
+   int64_t shift = 0;
+   if (!lane || lane->num || !lane->scale)
+      return false;
+   for (unsigned i = 0; i < x->sum.num; i++)
+      shift += x->sum.term[i].dim < 0 && !x->sum.term[i].num ? x->sum.term[i].scale : 0;
+   for (unsigned i = 0; i < y->sum.num; i++)
+      shift -= y->sum.term[i].dim < 0 && !y->sum.term[i].num ? y->sum.term[i].scale : 0;
+   int64_t len = x->pointers->type->shape[lane->dim], steps = shift / lane->scale;
+   return shift % lane->scale == 0 && steps < len && steps > -len;
+}
+
 static bool
 meets(const TlLintAccess *x, const TlLintAccess *y)
 {
@@ -70,6 +115,8 @@ meets(const TlLintAccess *x, const TlLintAccess *y)
    }
    if (is_same || !has_same_terms(&x->sum, &y->sum, false))
       return false;
+   if (has_same_lanes(x, y))
+      return meets_shifted(x, y);
    Reach a = reach_of(x), b = reach_of(y);
    if (a.is_known && b.is_known)
       return a.lo <= b.hi && b.lo <= a.hi;
@@ -126,6 +173,22 @@ is_of_loop(const TlValue *v, const TlOp *loop, unsigned *steps)
    return false;
 }
 
+/* Has the value what the rounds before left? */
+static bool
+is_carried(const TlValue *v, const TlOp *loop, unsigned *steps)
+{
+   if (v->block && v->block->region->parent == loop)
+      return v != tl_for_index(loop);
+   if (!v->def || !tl_is_defined_in(v, loop))
+      return false;
+   if (++*steps > MAX_STEPS || v->def->num_regions)
+      return v->def->opcode != TL_OP_REDUCE || is_carried(tl_arg(v->def, 0), loop, steps);
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (is_carried(tl_arg(v->def, i), loop, steps))
+         return true;
+   return false;
+}
+
 /* Does the loop itself do nothing else to the array? */
 static bool
 is_alone(const TlOp *loop, const TlOp *store, const TlValue *base)
@@ -141,16 +204,17 @@ is_alone(const TlOp *loop, const TlOp *store, const TlValue *base)
    return true;
 }
 
-/* for ..: acc += ..; store(y, acc) */
+/* for ..: store(y, sum(load(..))).  A sum that goes on from round to round is right in the end. */
 static bool
 check_rounds(TlLintFacts *f, const TlLintAccess *x)
 {
    TlSema *s = f->s;
    const TlOp *loop = tl_parent(x->op);
    const TlValue *base = base_of(x->pointers), *mask = tl_pred(x->op);
-   unsigned steps = 0;
+   unsigned steps = 0, carried = 0;
    if (!loop || loop->opcode != TL_OP_FOR || !base || is_of_loop(x->pointers, loop, &steps) ||
        (mask && is_of_loop(mask, loop, &steps)) || !is_of_loop(tl_arg(x->op, 1), loop, &steps) ||
+       is_carried(tl_arg(x->op, 1), loop, &carried) ||
        !is_alone(loop, x->op, base))
       return false;
    tl_report(s->diags, W0259, x->op->range);
