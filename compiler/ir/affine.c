@@ -550,6 +550,12 @@ tl_value_sum(TlAffine *a, const TlValue *v, TlSum *sum, const TlValue **base)
    return f->is_known;
 }
 
+bool
+tl_value_is_chosen(TlAffine *a, const TlValue *v)
+{
+   return tl_aff_form_of(a, v)->only != NULL;
+}
+
 static bool
 bound_of(TlAffine *a, const TlOp *op, TlBound *out)
 {

@@ -75,6 +75,9 @@ bool tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *
  * that wraps around ('%') counts as before it does. */
 bool tl_value_sum(TlAffine *a, const TlValue *v, TlSum *sum, const TlValue **base);
 
+/* Does the sum hold for some elements only: others wrap around, or are chosen by `where`? */
+bool tl_value_is_chosen(TlAffine *a, const TlValue *v);
+
 /* A comparison of an index of a tile with a limit, as the pointers of an access see it. */
 typedef struct TlBound {
    const TlOp *compare;

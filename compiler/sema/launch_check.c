@@ -501,7 +501,9 @@ check_config(Around *a, const TlNode *call)
          continue;
       tl_report(a->s->diags, E0253, tl_ast_name_range(a->s->sources, args->data[i]), "Config",
                 name);
-      if (near.best)
+      if (strcmp(name, "warps") == 0 || strcmp(name, "stages") == 0 || strcmp(name, "ctas") == 0)
+         tl_help(a->s->diags, "write num_%s=..", name);
+      else if (near.best)
          tl_help(a->s->diags, "did you mean '%s'?", near.best);
       else if (param_named(a->kernel, name) >= 0)
          tl_help(a->s->diags, "values of parameters are a dict: triton.Config({\"%s\": ..})", name);

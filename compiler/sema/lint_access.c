@@ -10,6 +10,38 @@
 enum { NUM_AXES = 3 };
 
 /* ---- facts ---- */
+bool
+tl_lint_is_round(const TlTerm *t)
+{
+   return t->dim < 0 && t->num == 1 && t->factor[0].is_iteration;
+}
+
+/* k < K - round * BLOCK is k + round * BLOCK < K. */
+static void
+move_rounds(TlLintFacts *f, TlBound *b)
+{
+   unsigned rounds = 0;
+   for (unsigned i = 0; i < b->limit.num; i++)
+      rounds += tl_lint_is_round(&b->limit.term[i]);
+   if (!rounds)
+      return;
+   TlSum index = {tl_new_array(f->s->arena, TlTerm, b->index.num + rounds), 0};
+   TlSum limit = {tl_new_array(f->s->arena, TlTerm, b->limit.num), 0};
+   for (unsigned i = 0; i < b->index.num; i++)
+      index.term[index.num++] = b->index.term[i];
+   for (unsigned i = 0; i < b->limit.num; i++) {
+      TlTerm t = b->limit.term[i];
+      if (!tl_lint_is_round(&t)) {
+         limit.term[limit.num++] = t;
+         continue;
+      }
+      t.scale = -t.scale;
+      index.term[index.num++] = t;
+   }
+   b->index = index;
+   b->limit = limit;
+}
+
 static void
 note_access(TlLintFacts *f, const TlOp *op)
 {
@@ -19,6 +51,8 @@ note_access(TlLintFacts *f, const TlOp *op)
    if (mask)
       x.num_bounds =
          tl_mask_bounds(f->affine, mask, x.bound, TL_LINT_BOUNDS, &x.has_other);
+   for (unsigned i = 0; i < x.num_bounds; i++)
+      move_rounds(f, &x.bound[i]);
    tl_vec_push(f->s->arena, &f->all, x);
 }
 
@@ -344,7 +378,9 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
             continue;
          uint32_t len = type->shape[u->dim];
          TlRange place = place_of_sum(f, x, axis);
-         tl_report(s->diags, W0238, place, tl_source_name(x->op), (unsigned)axis, (long long)pid->scale, len);
+         tl_report(s->diags, W0238, place,
+                   tl_arena_printf(s->arena, "%s the same elements", tl_source_name(x->op)),
+                   (unsigned)axis, (long long)pid->scale, len);
          if (place.begin != x->op->range.begin)
             tl_note(s->diags, N0200, x->op->range,
                     tl_arena_printf(s->arena, "the %s", tl_source_name(x->op)));
@@ -355,6 +391,41 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
                     axis, len, len);
          return true;
       }
+   }
+   return false;
+}
+
+/* Other stores to the array may fill what is between. */
+static bool
+is_only_store(const TlLintFacts *f, const TlLintAccess *x)
+{
+   for (size_t i = 0; i < f->all.len; i++)
+      if (f->all.data[i].op != x->op && f->all.data[i].op->opcode != TL_OP_LOAD &&
+          (!f->all.data[i].is_known || f->all.data[i].base == x->base))
+         return false;
+   return true;
+}
+
+/* i = pid * 2048 + arange(0, 1024), below a size: half of it is never stored to. */
+static bool
+check_gap(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   for (unsigned i = 0; x->is_known && i < x->num_bounds; i++) {
+      const TlSum *index = &x->bound[i].index;
+      const TlTerm *pid = index->num == 2 ? &index->term[tl_lint_axis(&index->term[0]) < 0] : NULL;
+      const TlTerm *lane = pid ? &index->term[pid == &index->term[0]] : NULL;
+      if (!pid || tl_lint_axis(pid) < 0 || pid->num != 1 || lane->dim < 0 || lane->num ||
+          lane->scale != 1 || !x->bound[i].is_upper || !tl_lint_argument(&x->bound[i].limit))
+         continue;
+      uint32_t len = x->pointers->type->shape[lane->dim];
+      if (len < 2 || pid->scale <= (int64_t)len || !is_only_store(f, x))
+         continue;
+      tl_report(s->diags, W0238, place_of_sum(f, x, tl_lint_axis(pid)), "leave elements out",
+                (unsigned)tl_lint_axis(pid), (long long)pid->scale, len);
+      tl_help(s->diags, "multiply by the size of the tile: program_id(%d) * %u + tl.arange(0, %u)",
+              tl_lint_axis(pid), len, len);
+      return true;
    }
    return false;
 }
@@ -412,6 +483,7 @@ tl_lint_races(TlLintFacts *f)
       const TlLintAccess *x = &f->all.data[i];
       if (x->op->range.file != main || x->op->opcode == TL_OP_ATOMIC_RMW || is_told)
          continue;
-      is_told = check_overlap(f, x) || (x->op->opcode == TL_OP_STORE && check_race(f, x));
+      is_told = check_overlap(f, x) ||
+                (x->op->opcode == TL_OP_STORE && (check_gap(f, x) || check_race(f, x)));
    }
 }

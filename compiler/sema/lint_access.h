@@ -29,6 +29,7 @@ typedef struct TlLintFacts {
 /* Of a kernel's typed code. */
 void tl_lint_facts(TlSema *s, const TlFunc *f, TlAffine *a, TlLintFacts *out);
 
+bool tl_lint_is_round(const TlTerm *t); /* a multiple of the number of a loop's round */
 bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
 /* The argument that a sum is; NULL: it is another. */
 const TlValue *tl_lint_argument(const TlSum *s);

@@ -1,6 +1,7 @@
 /* Grids held against what a kernel does with program_id: as many programs as elements, where each
  * takes a tile; blocks counted by a division that leaves the rest out.  And random numbers that
  * all programs draw alike. */
+#include "ir/walk.h"
 #include "sema/generic.h"
 #include "sema/launch_args.h"
 #include "sema/lint.h"
@@ -77,26 +78,6 @@ item_of(const TlNode *grid, int axis)
 }
 
 static bool
-check_own_grid(TlLintFacts *f)
-{
-   const TlSvFunc *fn = tl_function_of(f->s, f->func->name);
-   const TlNodeList *decorators = fn ? &tl_ast_Function(fn->node)->decorators : NULL;
-   for (size_t i = 0; decorators && i < decorators->len; i++) {
-      const TlNode *d = decorators->data[i];
-      const TlNode *grid = tl_is_jit_decorator(d) && d->kind == TL_AST_CALL
-                              ? tl_decorator_argument(d, "grid", -1)
-                              : NULL;
-      for (int axis = 0; grid && axis < NUM_AXES; axis++) {
-         const TlNode *item = item_of(grid, axis);
-         Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
-         if (b.limit && check_item(f, item, b.limit->name, b))
-            return true;
-      }
-   }
-   return false;
-}
-
-static bool
 check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
 {
    TlSema *s = f->s;
@@ -111,6 +92,60 @@ check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
          if (strcmp(k->params[p].name, b.limit->name) == 0 && args[p].node &&
              check_item(f, item, tl_node_text(s, args[p].node), b))
             return true;
+   }
+   return false;
+}
+
+/* ---- axes that nothing asks for ---- */
+static bool
+asks_for(const TlFunc *f, int axis)
+{
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if ((op->opcode == TL_OP_PROGRAM_ID || op->opcode == TL_OP_NUM_PROGRAMS) &&
+          tl_attr_int(op, TL_ATTR_AXIS) == axis)
+         return true;
+   return false;
+}
+
+/* The kernel's own grid: its sizes but for those that are 1. */
+static bool
+check_unasked(TlLintFacts *f, const TlNode *grid)
+{
+   TlSema *s = f->s;
+   for (int axis = 0; axis < NUM_AXES; axis++)
+      if (!item_of(grid, axis) && asks_for(f->func, axis))
+         return false; /* it asks for another, which is told (W0232) */
+   for (int axis = 0; axis < NUM_AXES; axis++) {
+      const TlNode *item = item_of(grid, axis);
+      if (!item || item->kind == TL_AST_INT || asks_for(f->func, axis))
+         continue;
+      tl_report(s->diags, W0264, item->range, axis, axis);
+      tl_help(s->diags, "all of them do the same: take tl.program_id(%d) into the offsets, or leave "
+                        "'%.40s' out of the grid", axis, tl_node_text(s, item));
+      return true;
+   }
+   return false;
+}
+
+static bool
+check_own_grid(TlLintFacts *f)
+{
+   const TlSvFunc *fn = tl_function_of(f->s, f->func->name);
+   const TlNodeList *decorators = fn ? &tl_ast_Function(fn->node)->decorators : NULL;
+   for (size_t i = 0; decorators && i < decorators->len; i++) {
+      const TlNode *d = decorators->data[i];
+      const TlNode *grid = tl_is_jit_decorator(d) && d->kind == TL_AST_CALL
+                              ? tl_decorator_argument(d, "grid", -1)
+                              : NULL;
+      if (grid && check_unasked(f, grid))
+         return true;
+      for (int axis = 0; grid && axis < NUM_AXES; axis++) {
+         const TlNode *item = item_of(grid, axis);
+         Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
+         if (b.limit && check_item(f, item, b.limit->name, b))
+            return true;
+      }
    }
    return false;
 }

@@ -37,6 +37,53 @@ constant_lane(const TlValue *v, uint64_t bits)
    return value == 0 ? LANE_ZERO : !is_end ? LANE_ANY : value < 0 ? LANE_LOWEST : LANE_HIGHEST;
 }
 
+static bool
+comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
+{
+   if (v == from)
+      return true;
+   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
+      if (comes_from(tl_arg(v->def, i), from, steps))
+         return true;
+   return false;
+}
+
+static bool
+asks_program(const TlValue *v, unsigned *steps)
+{
+   if (!v->def || ++*steps > MAX_STEPS)
+      return false;
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (asks_program(tl_arg(v->def, i), steps))
+         return true;
+   return v->def->opcode == TL_OP_PROGRAM_ID;
+}
+
+/* May lanes be left out?  Not of arange(0, 64) below 64, and not in loops over whole blocks, which
+ * end by something else than the limit. */
+static bool
+may_cut(const TlBound *b, const TlType *mask)
+{
+   bool is_number = !b->limit.num || (b->limit.num == 1 && !b->limit.term[0].num);
+   for (unsigned i = 0; i < b->index.num; i++) {
+      const TlTerm *t = &b->index.term[i];
+      if (is_number && b->index.num == 1 && t->dim >= 0 && tl_type_is_tile(mask) &&
+          t->dim < mask->rank && b->limit.num && b->limit.term[0].scale >= mask->shape[t->dim])
+         return false;
+      for (unsigned k = 0; k < t->num; k++) {
+         unsigned steps = 0, asked = 0;
+         if (!t->factor[k].is_iteration)
+            continue;
+         const TlValue *end = tl_for_upper(t->factor[k].value->block->region->parent);
+         bool is_limited = b->limit.num == 1 && b->limit.term[0].num == 1 &&
+                           comes_from(end, b->limit.term[0].factor[0].value, &steps);
+         if (!is_limited || asks_program(end, &asked))
+            return false;
+      }
+   }
+   return true;
+}
+
 /* Does the mask compare an index along the axis with a limit, and does nothing but compare? */
 static bool
 is_masked_along(const Lanes *l, const TlValue *mask, unsigned axis, bool *is_open)
@@ -47,7 +94,8 @@ is_masked_along(const Lanes *l, const TlValue *mask, unsigned axis, bool *is_ope
    for (unsigned i = 0; i < num; i++)
       for (unsigned k = 0; k < b[i].index.num; k++) {
          int dim = b[i].index.term[k].dim;
-         if (b[i].is_upper && dim >= 0 && (axis == ALL_AXES || dim == (int)axis))
+         if (b[i].is_upper && dim >= 0 && (axis == ALL_AXES || dim == (int)axis) &&
+             may_cut(&b[i], mask->type))
             return true;
       }
    return false;
@@ -176,6 +224,38 @@ unary_lane(Lanes *l, const TlOp *op, unsigned axis)
    return x == LANE_ANY ? LANE_ANY : LANE_OPEN;
 }
 
+/* TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN; TL_OP_COUNT: another. */
+static TlOpcode
+combined_by(const TlOp *reduce)
+{
+   const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
+   const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
+   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL || op->opcode == TL_OP_MAX ||
+                          op->opcode == TL_OP_MIN);
+   return is_known ? op->opcode : TL_OP_COUNT;
+}
+
+/* Along an axis that is left: sums of zeros, the greatest of what is lowest. */
+static Lane
+reduced_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   unsigned gone = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   if (axis >= TL_MAX_RANK || combined_by(op) == TL_OP_COUNT || combined_by(op) == TL_OP_MUL)
+      return LANE_OPEN;
+   return lane_of(l, tl_arg(op, 0), axis + (axis >= gone));
+}
+
+/* Rows of zeros on the left, or columns on the right, give zeros. */
+static Lane
+product_of_tables_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   unsigned rank = tl_result(op, 0)->type->rank;
+   if (axis >= rank || axis + 2 < rank || lane_of(l, tl_arg(op, 2), axis) != LANE_ZERO)
+      return LANE_OPEN;
+   Lane lane = lane_of(l, tl_arg(op, axis + 1 == rank ? 1 : 0), axis);
+   return lane == LANE_ZERO || lane == LANE_ANY ? lane : LANE_OPEN;
+}
+
 static Lane
 op_lane(Lanes *l, const TlOp *op, unsigned axis)
 {
@@ -207,9 +287,15 @@ op_lane(Lanes *l, const TlOp *op, unsigned axis)
    case TL_OP_SELECT:
       return select_lane(l, op, axis);
    case TL_OP_FOR:
-   case TL_OP_REDUCE:
-   case TL_OP_DOT:
       return LANE_OPEN;
+   case TL_OP_REDUCE:
+      return reduced_lane(l, op, axis);
+   case TL_OP_DOT:
+      return product_of_tables_lane(l, op, axis);
+   case TL_OP_TRANS:
+      return axis < TL_MAX_RANK
+                ? lane_of(l, tl_arg(op, 0), (unsigned)tl_attr_ints(op, TL_ATTR_ORDER).data[axis])
+                : lane_of(l, tl_arg(op, 0), axis);
    }
    return op->num_args == 1 && tl_has_trait(op, TL_TRAIT_ELTWISE) ? unary_lane(l, op, axis)
                                                                   : LANE_OPEN;
@@ -320,17 +406,6 @@ is_never_negative(const TlValue *v, unsigned *steps)
    return false;
 }
 
-/* TL_OP_ADD, TL_OP_MAX or TL_OP_MIN; TL_OP_COUNT: another. */
-static TlOpcode
-combined_by(const TlOp *reduce)
-{
-   const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
-   const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
-   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MAX ||
-                          op->opcode == TL_OP_MIN);
-   return is_known ? op->opcode : TL_OP_COUNT;
-}
-
 static void
 report_sum(TlSema *s, const TlOp *op, const TlOp *load)
 {
@@ -340,14 +415,19 @@ report_sum(TlSema *s, const TlOp *op, const TlOp *load)
 }
 
 static void
-report_end(TlSema *s, const TlOp *op, const TlOp *load, bool is_greatest)
+report_end(TlSema *s, const TlOp *op, const TlOp *load, TlOpcode by)
 {
    bool is_bare = load->num_args < 3;
    bool is_here = load->range.file == op->range.file;
    tl_report(s->diags, W0237, is_here ? load->range : op->range,
-             is_greatest ? "the greatest is taken of" : "the least is taken of",
+             by == TL_OP_MAX   ? "the greatest is taken of"
+             : by == TL_OP_MIN ? "the least is taken of"
+                               : "the product has",
              is_bare ? "undefined" : "0");
-   tl_help(s->diags, "give the load other=%sfloat(\"inf\")", is_greatest ? "-" : "");
+   tl_help(s->diags, "give the load other=%s",
+           by == TL_OP_MAX   ? "-float(\"inf\")"
+           : by == TL_OP_MIN ? "float(\"inf\")"
+                             : "1.0");
    tl_note(s->diags, N0200, is_here ? op->range : load->range,
            is_here ? "it is taken here" : "the load, with its mask");
 }
@@ -371,8 +451,6 @@ tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
       report_sum(s, op, l.load);
    bool counts = lane == LANE_ZERO && by != TL_OP_ADD && !is_base(tl_result(op, 0), &steps);
    steps = 0;
-   if (counts && by == TL_OP_MAX && !is_never_negative(x, &steps))
-      report_end(s, op, l.load, true);
-   if (counts && by == TL_OP_MIN)
-      report_end(s, op, l.load, false);
+   if (counts && (by != TL_OP_MAX || !is_never_negative(x, &steps)))
+      report_end(s, op, l.load, by);
 }

@@ -409,6 +409,83 @@ check_axis(TlLintFacts *f, const TlBound *b)
    return false;
 }
 
+/* i = pid * BLOCK + lane, mask=lane < n, where n is what the grid is made of. */
+static bool
+check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+   TlTerm stride;
+   TlSum index;
+   if (!limit || b->index.num != 1 || b->index.term[0].dim < 0 ||
+       !tl_lint_index(f, x, (unsigned)b->index.term[0].dim, &stride, &index))
+      return false;
+   for (int axis = 0; axis < NUM_AXES; axis++) {
+      if (!tl_lint_has_program(&index, axis) || tl_lint_has_program(&b->index, axis) ||
+          tl_lint_grid_size(f, axis) != limit)
+         continue;
+      tl_report(s->diags, W0265, bound_range(s, b), tl_source_name(x->op), axis);
+      tl_help(s->diags, "compare the offsets that the pointers have, with program_id(%d) in them: "
+                        "offsets < %s", axis, limit->name);
+      return true;
+   }
+   return false;
+}
+
+/* i = pid * BLOCK + lane, mask=pid < n */
+static bool
+check_program_mask(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlValue *mask = tl_pred(x->op);
+   const TlOp *op = mask ? root_of(mask)->def : NULL;
+   if (!op || op->opcode != TL_OP_LT || tl_type_is_tile(tl_result(op, 0)->type) || !x->is_known ||
+       tl_type_num_elems(x->pointers->type) < 2)
+      return false;
+   const TlOp *pid = tl_arg(op, 0)->def;
+   const TlValue *n = tl_arg(op, 1);
+   if (!pid || pid->opcode != TL_OP_PROGRAM_ID || !tl_lint_is_argument(n) || !n->name)
+      return false;
+   int axis = (int)tl_attr_int(pid, TL_ATTR_AXIS);
+   bool is_block = false;
+   for (unsigned i = 0; i < x->sum.num; i++)
+      is_block |= tl_lint_axis(&x->sum.term[i]) == axis && x->sum.term[i].num == 1 &&
+                  x->sum.term[i].scale > 1;
+   if (!is_block || tl_lint_grid_size(f, axis) != n)
+      return false;
+   tl_report(s->diags, W0265, op->range, tl_source_name(x->op), axis);
+   tl_help(s->diags, "it is one for the whole tile: compare the offsets, offsets < %s", n->name);
+   return true;
+}
+
+/* load(x + i - 1, i < n): program 0 begins before x. */
+static bool
+check_negative(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   int64_t before = 0;
+   if (!x->is_known || x->has_other || !x->num_bounds || !tl_lint_is_argument(x->base) ||
+       tl_value_is_chosen(f->affine, x->pointers))
+      return false;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (!x->bound[i].is_upper)
+         return false;
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      bool is_counted = (t->dim >= 0 && !t->num) || (t->num == 1 && tl_lint_axis(t) >= 0);
+      if (t->dim < 0 && !t->num)
+         before = t->scale;
+      else if (!is_counted || t->scale < 0)
+         return false;
+   }
+   if (before >= 0 || tl_lint_place(s, x->op->range).in_branch)
+      return false;
+   tl_report(s->diags, W0266, x->op->range, tl_source_name(x->op), (long long)-before);
+   tl_help(s->diags, "add to the mask what is not before it: & (offsets >= %lld)",
+           (long long)-before);
+   return true;
+}
+
 /* ---- rounds that overlap ---- */
 static bool
 comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
@@ -463,6 +540,88 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return true;
 }
 
+/* How far a round of the loop moves what the sum counts. */
+static int64_t
+moved_by(const TlSum *s, const TlValue *index)
+{
+   int64_t by = 0;
+   for (unsigned i = 0; i < s->num; i++)
+      if (tl_lint_is_round(&s->term[i]) && s->term[i].factor[0].value == index)
+         by += s->term[i].scale;
+   return by;
+}
+
+static bool
+has_round_of(const TlSum *s, const TlValue *index)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      for (unsigned k = 0; k < s->term[i].num; k++)
+         if (s->term[i].factor[k].is_iteration && s->term[i].factor[k].value == index)
+            return true;
+   return false;
+}
+
+/* Another dimension goes by a number: what a round adds may be of this one or of that. */
+static bool
+has_numbered_stride(const TlLintAccess *x, int but)
+{
+   for (unsigned i = 0; i < x->sum.num; i++)
+      if (x->sum.term[i].dim >= 0 && x->sum.term[i].dim != but && !x->sum.term[i].num &&
+          x->sum.term[i].scale != 1)
+         return true;
+   return false;
+}
+
+/* Where the loop moves the pointers; else the access. */
+static TlRange
+place_of_move(const TlLintAccess *x, const TlOp *loop)
+{
+   const TlValue *p = root_of(x->pointers);
+   unsigned first = tl_first_carried(loop);
+   bool is_carried = p->block == loop->regions[0]->block && p->index >= first;
+   const TlOp *op = is_carried ? tl_yielded(p->block, p->index - first)->def : NULL;
+   return op && op->range.file == x->op->range.file ? op->range : x->op->range;
+}
+
+/* a += stride, or along the other dimension, where the mask goes on by BLOCK. */
+static bool
+check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlOp *loop = tl_parent(x->op);
+   const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+   int dim = -1;
+   TlTerm stride;
+   TlSum index;
+   for (unsigned i = 0; i < b->index.num; i++)
+      if (b->index.term[i].dim >= 0) {
+         if (dim >= 0)
+            return false;
+         dim = b->index.term[i].dim;
+      }
+   if (!limit || !loop || loop->opcode != TL_OP_FOR || dim < 0 || has_numbered_stride(x, dim) ||
+       !tl_lint_index(f, x, (unsigned)dim, &stride, &index) || (!stride.num && stride.scale != 1))
+      return false;
+   const TlValue *round = tl_for_index(loop);
+   int64_t mask_by = moved_by(&b->index, round), by = moved_by(&index, round);
+   unsigned steps = 0;
+   bool is_of_size = comes_from(tl_for_upper(loop), limit, &steps);
+   if (mask_by == by || !is_of_size || !has_round_of(&x->sum, round))
+      return false;
+   if (!mask_by) {
+      tl_report(s->diags, W0235, x->op->range, tl_source_name(x->op));
+      return true;
+   }
+   const char *name = stride.num == 1 ? stride.factor[0].value->name : NULL;
+   tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)mask_by,
+             (long long)by);
+   tl_help(s->diags, "move the pointers by the %lld elements of a block, times the stride of this "
+                     "dimension: += BLOCK%s%s", (long long)mask_by, name ? " * " : "",
+           name ? name : "");
+   tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
+   return true;
+}
+
 bool
 tl_lint_masks(TlLintFacts *f)
 {
@@ -473,8 +632,11 @@ tl_lint_masks(TlLintFacts *f)
       for (unsigned k = 0; k < x->num_bounds && !is_limit_told; k++) {
          const TlBound *b = &x->bound[k];
          if (b->compare->range.file == main)
-            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_step(f, x, b);
+            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_step(f, x, b) ||
+                            check_same_mask(f, x, b) || check_rounds(f, x, b);
       }
+      if (!is_limit_told && x->op->range.file == main)
+         is_limit_told = check_program_mask(f, x) || check_negative(f, x);
       if (!is_bare_told && is_bare(f, x))
          is_bare_told = check_chosen(f, x) || check_bare(f, x) || check_bare_grid(f, x) ||
                         check_bare_unused(f, x);

@@ -127,6 +127,33 @@ check_exchanged(TlLintFacts *f, const TlLintAccess *x, const Side *a, const Side
    return true;
 }
 
+static TlSum
+without_rounds(TlLintFacts *f, const TlSum *s)
+{
+   TlSum out = {tl_new_array(f->s->arena, TlTerm, s->num), 0};
+   for (unsigned i = 0; i < s->num; i++)
+      if (!tl_lint_is_round(&s->term[i]))
+         out.term[out.num++] = s->term[i];
+   return out;
+}
+
+/* What the index is held below, whatever the rounds of loops add to it. */
+static const TlValue *
+size_without_rounds(TlLintFacts *f, const TlLintAccess *x, const TlSum *index)
+{
+   TlSum own = without_rounds(f, index);
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *y = own.num == 1 ? x : &f->all.data[i]; /* arange alone: as it says */
+      for (unsigned k = 0; k < y->num_bounds; k++) {
+         TlSum other = without_rounds(f, &y->bound[k].index);
+         const TlValue *size = tl_lint_argument(&y->bound[k].limit);
+         if (y->bound[k].is_upper && size && tl_same_sum(&own, &other))
+            return size;
+      }
+   }
+   return NULL;
+}
+
 static bool
 check_table(TlLintFacts *f, const TlLintAccess *x)
 {
@@ -138,8 +165,11 @@ check_table(TlLintFacts *f, const TlLintAccess *x)
          return false;
       find_size(f, x, d, &side[d]);
    }
-   return check_apart(f, x, &side[0], &side[1]) || check_apart(f, x, &side[1], &side[0]) ||
-          check_exchanged(f, x, &side[0], &side[1]);
+   if (check_apart(f, x, &side[0], &side[1]) || check_apart(f, x, &side[1], &side[0]))
+      return true;
+   for (unsigned d = 0; d < 2; d++)
+      side[d].size = side[d].size ? side[d].size : size_without_rounds(f, x, &side[d].index);
+   return check_exchanged(f, x, &side[0], &side[1]);
 }
 
 void
