@@ -58,9 +58,11 @@ void tl_lint_races(TlLintFacts *f);
 bool tl_lint_masks(TlLintFacts *f);
 /* Where the comparison is written. */
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
-void tl_lint_strides(TlLintFacts *f);
+bool tl_lint_exchanged(TlLintFacts *f);
+bool tl_lint_apart(TlLintFacts *f);
 void tl_lint_sums(TlLintFacts *f);
 void tl_lint_stores(TlLintFacts *f);
-void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k);
+/* is_told: something was reported that a grid may be the cause of. */
+void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k, bool is_told);
 
 #endif

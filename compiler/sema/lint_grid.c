@@ -129,7 +129,7 @@ check_unasked(TlLintFacts *f, const TlNode *grid)
 }
 
 static bool
-check_own_grid(TlLintFacts *f)
+check_own_grid(TlLintFacts *f, bool is_told)
 {
    const TlSvFunc *fn = tl_function_of(f->s, f->func->name);
    const TlNodeList *decorators = fn ? &tl_ast_Function(fn->node)->decorators : NULL;
@@ -138,7 +138,7 @@ check_own_grid(TlLintFacts *f)
       const TlNode *grid = tl_is_jit_decorator(d) && d->kind == TL_AST_CALL
                               ? tl_decorator_argument(d, "grid", -1)
                               : NULL;
-      if (grid && check_unasked(f, grid))
+      if (grid && !is_told && check_unasked(f, grid))
          return true;
       for (int axis = 0; grid && axis < NUM_AXES; axis++) {
          const TlNode *item = item_of(grid, axis);
@@ -190,10 +190,10 @@ check_draws(TlLintFacts *f)
 }
 
 void
-tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k)
+tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k, bool is_told)
 {
    check_draws(f);
-   if (check_own_grid(f))
+   if (check_own_grid(f, is_told))
       return;
    const TlCalls *calls = tl_launches_of(f->s, k->name);
    for (size_t i = 0; calls && i < calls->len; i++)

@@ -390,11 +390,10 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    TlAffine *a = tl_affine_new(s->arena, f);
    tl_lint_facts(s, f, a, &facts);
    tl_lint_races(&facts);
-   if (!tl_lint_masks(&facts))
-      tl_lint_strides(&facts);
+   bool is_told = tl_lint_exchanged(&facts) || tl_lint_masks(&facts) || tl_lint_apart(&facts);
    tl_lint_sums(&facts);
    tl_lint_stores(&facts);
-   tl_lint_grid(&facts, k);
+   tl_lint_grid(&facts, k, is_told);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       tl_sema_lint_lanes(s, a, op);
 }

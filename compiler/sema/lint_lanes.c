@@ -20,6 +20,7 @@ typedef enum Lane { LANE_OPEN, LANE_ANY, LANE_ZERO, LANE_LOWEST, LANE_HIGHEST } 
 typedef struct Lanes {
    TlAffine *affine;
    const TlOp *load; /* masked along the axis: what it leaves out is followed */
+   bool has_whole;   /* another load has all lanes: none is left out, then */
    unsigned steps;
 } Lanes;
 
@@ -106,10 +107,12 @@ load_lane(Lanes *l, const TlOp *op, unsigned axis)
 {
    const TlValue *mask = tl_pred(op);
    bool is_open;
-   if (!mask || axis == NO_AXIS)
+   if (axis == NO_AXIS)
       return LANE_ANY;
-   if (!is_masked_along(l, mask, axis, &is_open))
-      return is_open ? LANE_OPEN : LANE_ANY;
+   if (!mask || !is_masked_along(l, mask, axis, &is_open)) {
+      l->has_whole = true;
+      return mask && is_open ? LANE_OPEN : LANE_ANY;
+   }
    l->load = op;
    uint64_t bits;
    if (op->num_args < 3)
@@ -445,7 +448,7 @@ tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
    Lane lane = lane_of(&l, x, is_whole ? ALL_AXES : (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
    unsigned steps = 0;
    bool is_float = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
-   if (!l.load || lane == LANE_OPEN || !is_float)
+   if (!l.load || l.has_whole || lane == LANE_OPEN || !is_float)
       return;
    if (by == TL_OP_ADD && lane != LANE_ZERO)
       report_sum(s, op, l.load);

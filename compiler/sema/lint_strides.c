@@ -155,28 +155,45 @@ size_without_rounds(TlLintFacts *f, const TlLintAccess *x, const TlSum *index)
 }
 
 static bool
-check_table(TlLintFacts *f, const TlLintAccess *x)
+find_sides(TlLintFacts *f, const TlLintAccess *x, Side side[2])
 {
-   Side side[2];
-   if (!x->is_known || x->pointers->type->rank != 2)
+   if (!x->is_known || x->pointers->type->rank != 2 ||
+       x->op->range.file != f->s->impl->main->file)
       return false;
    for (unsigned d = 0; d < 2; d++) {
+      side[d] = (Side){0};
       if (!tl_lint_index(f, x, d, &side[d].stride, &side[d].index))
          return false;
       find_size(f, x, d, &side[d]);
    }
-   if (check_apart(f, x, &side[0], &side[1]) || check_apart(f, x, &side[1], &side[0]))
-      return true;
-   for (unsigned d = 0; d < 2; d++)
-      side[d].size = side[d].size ? side[d].size : size_without_rounds(f, x, &side[d].index);
-   return check_exchanged(f, x, &side[0], &side[1]);
+   return true;
 }
 
-void
-tl_lint_strides(TlLintFacts *f)
+bool
+tl_lint_apart(TlLintFacts *f)
 {
-   uint32_t main = f->s->impl->main->file;
-   for (size_t i = 0; i < f->all.len; i++)
-      if (f->all.data[i].op->range.file == main && check_table(f, &f->all.data[i]))
-         return;
+   Side side[2];
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      if (find_sides(f, x, side) &&
+          (check_apart(f, x, &side[0], &side[1]) || check_apart(f, x, &side[1], &side[0])))
+         return true;
+   }
+   return false;
+}
+
+bool
+tl_lint_exchanged(TlLintFacts *f)
+{
+   Side side[2];
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      if (!find_sides(f, x, side))
+         continue;
+      for (unsigned d = 0; d < 2; d++)
+         side[d].size = side[d].size ? side[d].size : size_without_rounds(f, x, &side[d].index);
+      if (check_exchanged(f, x, &side[0], &side[1]))
+         return true;
+   }
+   return false;
 }
