@@ -598,21 +598,35 @@ tl_mask_bounds(TlAffine *a, const TlValue *mask, TlBound *out, unsigned max, boo
    return 0;
 }
 
-/* Factors of a term are sorted. */
+/* program_id may be asked for twice. */
+static bool
+is_same_factor(TlFactor x, TlFactor y)
+{
+   const TlOp *p = x.value->def, *q = y.value->def;
+   bool are_programs = p && q && p->opcode == TL_OP_PROGRAM_ID && q->opcode == TL_OP_PROGRAM_ID;
+   return key_of(x) == key_of(y) ||
+          (are_programs && tl_attr_int(p, TL_ATTR_AXIS) == tl_attr_int(q, TL_ATTR_AXIS));
+}
+
 bool
 tl_term_quotient(const TlTerm *t, const TlTerm *by, TlTerm *out)
 {
+   bool is_taken[TL_TERM_FACTORS] = {false};
    if (!by->scale || t->scale % by->scale)
       return false;
    *out = (TlTerm){.scale = t->scale / by->scale, .dim = t->dim};
-   unsigned k = 0;
+   unsigned taken = 0;
    for (unsigned i = 0; i < t->num; i++) {
-      if (k < by->num && key_of(t->factor[i]) == key_of(by->factor[k]))
+      unsigned k = 0;
+      while (k < by->num && (is_taken[k] || !is_same_factor(t->factor[i], by->factor[k])))
          k++;
-      else
+      if (k == by->num)
          out->factor[out->num++] = t->factor[i];
+      else
+         is_taken[k] = true;
+      taken += k < by->num;
    }
-   return k == by->num;
+   return taken == by->num;
 }
 
 /* Whichever dimensions their indices are along. */
@@ -620,15 +634,12 @@ bool
 tl_same_sum(const TlSum *x, const TlSum *y)
 {
    for (unsigned i = 0; i < x->num; i++) {
-      TlTerm t = x->term[i];
+      const TlTerm *t = &x->term[i];
+      TlTerm q;
       unsigned k = 0;
-      while (k < y->num) {
-         TlTerm u = y->term[k];
-         u.dim = (u.dim >= 0) == (t.dim >= 0) ? t.dim : u.dim;
-         if (t.scale == u.scale && tl_aff_same_product(&t, &u))
-            break;
+      while (k < y->num && !((y->term[k].dim >= 0) == (t->dim >= 0) &&
+                             tl_term_quotient(t, &y->term[k], &q) && q.scale == 1 && !q.num))
          k++;
-      }
       if (k == y->num)
          return false;
    }

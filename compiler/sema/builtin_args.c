@@ -219,7 +219,8 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    bool is_turned = behind && behind->kind == TL_SV_VALUE && p->kind == TL_SV_VALUE &&
                     tl_type_elem(p->value->type)->kind == TL_TYPE_SCALAR &&
                     tl_dtype_is_float(tl_type_elem(p->value->type)->dtype) &&
-                    strcmp(call->row->name, "store") == 0;
+                    (strcmp(call->row->name, "store") == 0 ||
+                     tl_starts_with(call->row->name, "atomic_"));
    if (is_turned)
       tl_blame_sv(s, behind, TL_WANT_POINTER);
    const char *why = p->kind == TL_SV_VALUE   ? tl_help_parameter(s, p->value)

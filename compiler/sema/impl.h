@@ -249,6 +249,11 @@ typedef struct TlUndo { /* a global and what it was */
 } TlUndo;
 typedef TL_VEC(TlUndo) TlJournal;
 
+typedef struct TlLate {
+   const TlDiag *diag;
+   TlRange kernel;
+} TlLate;
+
 typedef struct TlDraw { /* rand(seed, offset) and its like */
    const TlFunc *func;
    TlRange range;
@@ -288,6 +293,7 @@ typedef struct TlSemaImpl {
    TL_VEC(TlChange *) changed; /* while keep_changed, in order */
    unsigned keep_changed;
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
+   TL_VEC(TlLate) late; /* warnings of kernels' typed code, told where nothing else is wrong */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */

@@ -45,6 +45,18 @@ is_text(TlSema *s, const TlNode *a, const char *text)
    return strcmp(tl_node_text(s, a), text) == 0;
 }
 
+/* cdiv(n, 256), where a program takes another number of elements. */
+static bool
+other_block(TlLintFacts *f, const TlNode *item, const char *size, uint32_t len)
+{
+   const TlAstCall *call = item->kind == TL_AST_CALL ? tl_ast_Call(item) : NULL;
+   if (!call || strcmp(tl_decorator_name(item), "cdiv") != 0 || call->args.len != 2 ||
+       !is_text(f->s, call->args.data[0], size))
+      return false;
+   const TlNode *by = call->args.data[1];
+   return by->kind == TL_AST_INT && tl_ast_Int(by)->value != len;
+}
+
 /* One size of a grid, where `size` is written for what the mask compares with. */
 static bool
 check_item(TlLintFacts *f, const TlNode *item, const char *size, Blocks b)
@@ -58,6 +70,11 @@ check_item(TlLintFacts *f, const TlNode *item, const char *size, Blocks b)
                 tl_arena_printf(s->arena, "what is left of '%.40s' has no program", size));
       tl_help(s->diags, "write cdiv(%.40s, %.40s)", size,
               tl_node_text(s, tl_ast_Binary(item)->right));
+   } else if (other_block(f, item, size, b.len)) {
+      tl_report(s->diags, W0261, item->range, "counts blocks of another size",
+                tl_arena_printf(s->arena, "each program takes %u elements", b.len));
+      tl_help(s->diags, "write cdiv(%.40s, %u), or the parameter that the kernel's tile has", size,
+              b.len);
    } else if (is_text(s, item, size)) {
       tl_report(s->diags, W0261, item->range, "counts elements",
                 tl_arena_printf(s->arena, "each program takes %u of them", b.len));

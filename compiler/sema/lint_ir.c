@@ -305,8 +305,8 @@ report_factor(TlSema *s, const TlOp *load)
    const char *name = tl_arg(load, 0)->name;
    tl_report(s->diags, W0236, load->range);
    if (name)
-      tl_help(s->diags, "move '%.40s' on at the end of a round, as the other factor's: %.40s += BLOCK * stride",
-              name, name);
+      tl_help(s->diags, "move them on as the other factor's are, at the end of a round: %.40s += BLOCK * stride",
+              name);
 }
 
 /* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved. */
@@ -379,6 +379,15 @@ tl_sema_has_effect(const TlFunc *f)
    return !reads; /* one that does nothing at all is meant so */
 }
 
+/* Keeps what the accesses show for the end: beside other messages about the kernel it would most
+ * often be a second one for the same mistake. */
+static void
+keep_for_later(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
+{
+   for (; d; d = d->next)
+      tl_vec_push(s->arena, &s->impl->late, ((TlLate){d, k->range}));
+}
+
 static void
 lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
@@ -406,7 +415,12 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
    TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
    const TlBlock *top = f->body->block;
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   q.diags.warnings = q.saved->warnings;
    lint_accesses(s, f, k);
+   keep_for_later(s, k, q.diags.first);
+   (void)tl_quiet_end(s, &q);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
       check_stored_number(s, op);

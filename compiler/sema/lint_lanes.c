@@ -202,7 +202,17 @@ static Lane
 mask_lane(Lanes *l, const TlValue *v, unsigned axis)
 {
    bool is_open;
-   return axis != NO_AXIS && is_masked_along(l, v, axis, &is_open) ? LANE_ZERO : LANE_OPEN;
+   const TlOp *op = v->def;
+   if (axis != NO_AXIS && is_masked_along(l, v, axis, &is_open))
+      return LANE_ZERO;
+   bool is_equality = op && (op->opcode == TL_OP_EQ || op->opcode == TL_OP_NE);
+   if (!is_equality || lane_of(l, tl_arg(op, 0), axis) != LANE_ZERO)
+      return LANE_OPEN;
+   Lane other = lane_of(l, tl_arg(op, 1), axis);
+   uint64_t bits;
+   if (!tl_is_const(tl_arg(op, 1), &bits))
+      return LANE_OPEN;
+   return (other == LANE_ZERO) == (op->opcode == TL_OP_EQ) ? LANE_ANY : LANE_ZERO;
 }
 
 static Lane
@@ -227,10 +237,26 @@ unary_lane(Lanes *l, const TlOp *op, unsigned axis)
    return x == LANE_ANY ? LANE_ANY : LANE_OPEN;
 }
 
+/* argmax and argmin keep the pair whose value is greater, or less. */
+static TlOpcode
+chosen_by(const TlOp *reduce)
+{
+   const TlBlock *body = reduce->regions[0]->block;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      bool is_of_values = op->num_args == 2 && tl_arg(op, 0) == body->args[0] &&
+                          tl_arg(op, 1) == body->args[2];
+      if (is_of_values && (op->opcode == TL_OP_GT || op->opcode == TL_OP_LT))
+         return op->opcode == TL_OP_GT ? TL_OP_MAX : TL_OP_MIN;
+   }
+   return TL_OP_COUNT;
+}
+
 /* TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN; TL_OP_COUNT: another. */
 static TlOpcode
 combined_by(const TlOp *reduce)
 {
+   if (reduce->num_args == 2)
+      return chosen_by(reduce);
    const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
    const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
    bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL || op->opcode == TL_OP_MAX ||
@@ -285,7 +311,8 @@ op_lane(Lanes *l, const TlOp *op, unsigned axis)
       return product_lane(lane_of(l, tl_arg(op, 0), axis), lane_of(l, tl_arg(op, 1), axis));
    case TL_OP_DIV: {
       Lane a = lane_of(l, tl_arg(op, 0), axis), b = lane_of(l, tl_arg(op, 1), axis);
-      return b != LANE_ANY ? LANE_OPEN : a;
+      bool is_whole = tl_dtype_is_int(tl_type_elem(tl_result(op, 0)->type)->dtype);
+      return b != LANE_ANY || (is_whole && a != LANE_ZERO) ? LANE_OPEN : a;
    }
    case TL_OP_SELECT:
       return select_lane(l, op, axis);
@@ -448,7 +475,7 @@ tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
    Lane lane = lane_of(&l, x, is_whole ? ALL_AXES : (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
    unsigned steps = 0;
    bool is_float = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
-   if (!l.load || l.has_whole || lane == LANE_OPEN || !is_float)
+   if (!l.load || l.has_whole || lane == LANE_OPEN || (!is_float && by != TL_OP_ADD))
       return;
    if (by == TL_OP_ADD && lane != LANE_ZERO)
       report_sum(s, op, l.load);

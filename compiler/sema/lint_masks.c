@@ -486,6 +486,132 @@ check_negative(TlLintFacts *f, const TlLintAccess *x)
    return true;
 }
 
+/* (r < M) | (c < N) */
+static bool
+check_or(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlValue *mask = tl_pred(x->op);
+   const TlOp *op = mask ? root_of(mask)->def : NULL;
+   TlBound b[2];
+   bool has_other = false;
+   if (!op || op->opcode != TL_OP_OR)
+      return false;
+   for (unsigned i = 0; i < 2; i++)
+      if (tl_mask_bounds(f->affine, tl_arg(op, i), &b[i], 1, &has_other) != 1 || has_other ||
+          !b[i].is_upper || !tl_lint_argument(&b[i].limit))
+         return false;
+   if (tl_same_sum(&b[0].index, &b[1].index) || compared_tile(&b[0]) == compared_tile(&b[1]))
+      return false;
+   tl_report(s->diags, W0267, op->range, tl_source_name(x->op));
+   tl_help(s->diags, "both are to hold: (%s) & (%s)", bound_text(s, &b[0]), bound_text(s, &b[1]));
+   return true;
+}
+
+/* Is this the index along a dimension of which the mask says nothing? */
+static bool
+is_open_along(TlLintFacts *f, const TlLintAccess *x, const TlSum *index)
+{
+   TlTerm stride;
+   TlSum own;
+   for (unsigned d = 0; d < x->pointers->type->rank; d++) {
+      bool is_bound = false;
+      for (unsigned i = 0; i < x->num_bounds; i++)
+         is_bound |= tl_lint_has_dim(&x->bound[i].index, (int)d);
+      if (!is_bound && tl_lint_index(f, x, d, &stride, &own) && tl_same_sum(&own, index))
+         return true;
+   }
+   return false;
+}
+
+/* A mask of columns alone, where rows are cut over the grid or compared elsewhere. */
+static bool
+check_partial(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   if (!x->num_bounds || x->has_other || x->pointers->type->rank != 2 ||
+       x->op->range.file != s->impl->main->file || !x->is_known)
+      return false;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *y = &f->all.data[i];
+      bool is_near = is_around(y->op->block, x->op->block) || is_around(x->op->block, y->op->block);
+      for (unsigned k = 0; is_near && y != x && k < y->num_bounds; k++) {
+         const TlBound *b = &y->bound[k];
+         const TlValue *tile = compared_tile(b);
+         unsigned steps = 0;
+         if (!is_open_along(f, x, &b->index) || !b->is_upper || !limiting_argument(&b->limit) ||
+             !has_part(x->pointers, tile, &steps) || tl_lint_place(s, x->op->range).in_branch ||
+             tl_lint_place(s, y->op->range).in_branch ||
+             tl_value_is_chosen(f->affine, x->pointers))
+            continue;
+         tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op),
+                   limiting_argument(&b->limit)->name);
+         tl_help(s->diags, "add to its mask: & (%s)", bound_text(s, b));
+         tl_note(s->diags, N0200, y->op->range, "the mask of the same elements here does");
+         return true;
+      }
+   }
+   return false;
+}
+
+/* Rows cut over the grid, of which the mask says nothing. */
+static bool
+check_partial_grid(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   TlTerm stride;
+   TlSum index;
+   if (!x->num_bounds || x->has_other || x->pointers->type->rank != 2 ||
+       x->op->range.file != s->impl->main->file || tl_lint_place(s, x->op->range).in_branch)
+      return false;
+   for (unsigned d = 0; d < 2; d++) {
+      bool is_bound = !tl_lint_index(f, x, d, &stride, &index);
+      for (unsigned i = 0; i < x->num_bounds; i++)
+         is_bound |= tl_lint_has_dim(&x->bound[i].index, (int)d);
+      for (int axis = 0; !is_bound && axis < NUM_AXES; axis++) {
+         const TlValue *n = tl_lint_has_program(&index, axis) ? tl_lint_grid_size(f, axis) : NULL;
+         if (!n)
+            continue;
+         tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
+         tl_help(s->diags, "its mask is of the other dimension alone: add & (offsets < %s)",
+                 n->name);
+         return true;
+      }
+   }
+   return false;
+}
+
+/* load(x + i), load(x + i + 1), both where i < n: of numbers the last has no next. */
+static bool
+check_next(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlType *e = tl_type_elem(x->pointers->type);
+   bool is_load = x->op->opcode == TL_OP_LOAD && x->is_known && x->num_bounds == 1 &&
+                  !x->has_other && x->bound[0].is_upper && x->bound[0].is_strict &&
+                  e->elem && e->elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(e->elem->dtype);
+   const TlValue *n = is_load ? tl_lint_argument(&x->bound[0].limit) : NULL;
+   int64_t shift = 0;
+   for (unsigned i = 0; n && i < x->sum.num; i++)
+      if (x->sum.term[i].dim < 0 && !x->sum.term[i].num)
+         shift = x->sum.term[i].scale;
+   if (shift <= 0 || x->sum.num != x->bound[0].index.num + 1)
+      return false;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *y = &f->all.data[i];
+      if (y->op->opcode != TL_OP_LOAD || y->base != x->base || !y->is_known ||
+          !tl_same_sum(&y->sum, &x->bound[0].index) || y->num_bounds != 1 ||
+          tl_lint_argument(&y->bound[0].limit) != n)
+         continue;
+      tl_report(s->diags, W0241, x->op->range, n->name,
+                tl_arena_printf(s->arena, "as the offsets are %lld more than what it compares",
+                                (long long)shift));
+      tl_help(s->diags, "compare what is accessed: offsets + %lld < %s", (long long)shift, n->name);
+      return true;
+   }
+   return false;
+}
+
 /* ---- rounds that overlap ---- */
 static bool
 comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
@@ -636,7 +762,10 @@ tl_lint_masks(TlLintFacts *f)
                             check_same_mask(f, x, b) || check_rounds(f, x, b);
       }
       if (!is_limit_told && x->op->range.file == main)
-         is_limit_told = check_program_mask(f, x) || check_negative(f, x);
+         is_limit_told = check_program_mask(f, x) || check_negative(f, x) || check_or(f, x) ||
+                         check_next(f, x);
+      if (!is_bare_told)
+         is_bare_told = check_partial(f, x) || check_partial_grid(f, x);
       if (!is_bare_told && is_bare(f, x))
          is_bare_told = check_chosen(f, x) || check_bare(f, x) || check_bare_grid(f, x) ||
                         check_bare_unused(f, x);

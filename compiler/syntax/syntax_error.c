@@ -572,8 +572,8 @@ run_from(const Place *p, size_t first)
    for (; p->t[i].kind == TL_TOK_NAME || (p->t[i].kind == TL_TOK_STAR && i > first); i++) {
       if (p->t[i].kind == TL_TOK_STAR) {
          r.has_star = true;
-      } else if (!is_qualifier(p, i)) {
-         r.type = r.name;
+      } else {
+         r.type = r.name > first && is_qualifier(p, r.name) ? r.type : r.name;
          r.name = i;
          names++;
       }
