@@ -128,6 +128,8 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
          const char *turned = tl_help_transposed(s, x, y->rank, y->shape, "");
          const char *factors = tl_help_factors(s, *a, y->rank, y->shape);
          factors = factors ? factors : tl_help_factors(s, *b, x->rank, x->shape);
+         factors = factors ? factors : tl_help_axis(s, *a, y);
+         factors = factors ? factors : tl_help_axis(s, *b, x);
          if (factors)
             tl_help(s->diags, "%s", factors);
          else if (turned)

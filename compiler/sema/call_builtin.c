@@ -256,6 +256,9 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
             tl_report(s->diags, E0254, args->kw_range[k], row->name, name);
             if (help) /* zeros(16, 64, dtype=tl.float32) */
                tl_help(s->diags, "%s", help);
+            else
+               tl_help(s->diags, "by its place, or by its name: %s",
+                       tl_builtin_signature(s->arena, row, c->is_method));
             return false;
          }
          put(c, i, args->kw[k], args->kw_range[k]);

@@ -71,6 +71,25 @@ difference(const TlValue *a, const TlValue *b, unsigned deep, int64_t *out)
    return false;
 }
 
+const char *
+tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   const TlOp *op = v->def;
+   if (!op || op->opcode != TL_OP_REDUCE || shape->rank != 1)
+      return NULL;
+   const TlType *table = tl_arg(op, 0)->type;
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   if (table->rank != 2 || table->shape[axis] != shape->shape[0] ||
+       table->shape[1 - axis] == shape->shape[0])
+      return NULL;
+   return tl_arena_printf(s->arena,
+                          "axis=%u leaves %u elements of the %ux%u; axis=%u leaves %u", axis,
+                          table->shape[1 - axis], table->shape[0], table->shape[1], 1 - axis,
+                          table->shape[axis]);
+}
+
 /* A constexpr parameter of the kernel, which a line of it has set to a number of the run. */
 const char *
 tl_help_set_constexpr(TlSema *s, TlRange range)

@@ -432,6 +432,67 @@ check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return false;
 }
 
+typedef struct Against {
+   TlRange within;
+   const char *left, *right; /* right: found, a name */
+   TlRange found;
+} Against;
+
+static void
+find_against(void *user, TlNode *n)
+{
+   Against *a = user;
+   if (n->range.file != a->within.file || n->range.end <= a->within.begin ||
+       n->range.begin >= a->within.end)
+      return;
+   const TlAstCompare *c = n->kind == TL_AST_COMPARE ? tl_ast_Compare(n) : NULL;
+   if (c && c->rights.len == 1 && c->rights.data[0]->kind == TL_AST_NAME &&
+       tl_has_name(c->left, a->left)) {
+      a->right = tl_ast_Name(c->rights.data[0])->id;
+      a->found = n->range;
+   }
+   tl_ast_children(n, find_against, a);
+}
+
+static bool
+is_written_in(const char *text, const char *name)
+{
+   size_t len = strlen(name);
+   for (const char *at = strstr(text, name); at; at = strstr(at + len, name)) {
+      char before = at == text ? ' ' : at[-1], after = at[len];
+      if (!isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)after) &&
+          after != '_')
+         return true;
+   }
+   return false;
+}
+
+/* i = pid * BLOCK + lane, mask=i < BLOCK: of one name, as other sizes may be equal by chance. */
+static bool
+check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   if (!b->is_upper || b->limit.num != 1 || b->limit.term[0].num || b->index.num != 2)
+      return false;
+   const TlTerm *pid = &b->index.term[tl_lint_axis(&b->index.term[0]) < 0];
+   int axis = tl_lint_axis(pid);
+   if (axis < 0 || pid->num != 1 || pid->scale < b->limit.term[0].scale || pid->scale <= 1 ||
+       tl_type_num_elems(x->pointers->type) < 2)
+      return false;
+   const TlValue *tile = compared_tile(b);
+   Against a = {.within = b->compare->range, .left = tile->name};
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; a.left && i < body->len; i++)
+      if (body->data[i])
+         find_against(&a, body->data[i]);
+   if (!a.right || !tile->def || !is_written_in(tl_range_text(s, tile->def->range), a.right))
+      return false;
+   tl_report(s->diags, W0269, a.found, tl_source_name(x->op), axis);
+   tl_help(s->diags, "compare the offsets with the size of the array, offsets < n: %lld is that of a "
+                     "tile", (long long)b->limit.term[0].scale);
+   return true;
+}
+
 /* i = pid * BLOCK + lane, mask=pid < n */
 static bool
 check_program_mask(TlLintFacts *f, const TlLintAccess *x)
@@ -759,7 +820,8 @@ tl_lint_masks(TlLintFacts *f)
          const TlBound *b = &x->bound[k];
          if (b->compare->range.file == main)
             is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_step(f, x, b) ||
-                            check_same_mask(f, x, b) || check_rounds(f, x, b);
+                            check_same_mask(f, x, b) || check_first_only(f, x, b) ||
+                            check_rounds(f, x, b);
       }
       if (!is_limit_told && x->op->range.file == main)
          is_limit_told = check_program_mask(f, x) || check_negative(f, x) || check_or(f, x) ||

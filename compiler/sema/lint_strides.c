@@ -16,11 +16,13 @@ typedef struct Side { /* of a table: along one dimension of the tile */
    const TlBound *own;  /* by a part of the access's own mask */
 } Side;
 
+/* Along dimension d of the access's own tile; -1: of any, for an index of another access. */
 static const TlBound *
-bound_of(const TlLintAccess *x, const TlSum *index)
+bound_of(const TlLintAccess *x, const TlSum *index, int d)
 {
    for (unsigned i = 0; i < x->num_bounds; i++)
       if (x->bound[i].is_upper && tl_lint_argument(&x->bound[i].limit) &&
+          (d < 0 || tl_lint_has_dim(&x->bound[i].index, d)) &&
           tl_same_sum(&x->bound[i].index, index))
          return &x->bound[i];
    return NULL;
@@ -44,11 +46,11 @@ size_of_loop(const TlSum *index, uint32_t len)
 static void
 find_size(TlLintFacts *f, const TlLintAccess *x, unsigned d, Side *side)
 {
-   side->own = bound_of(x, &side->index);
+   side->own = bound_of(x, &side->index, (int)d);
    const TlBound *b = side->own;
    bool is_plain = side->index.num == 1; /* arange alone: others may have the same */
    for (size_t i = 0; !b && !is_plain && i < f->all.len; i++)
-      b = bound_of(&f->all.data[i], &side->index);
+      b = bound_of(&f->all.data[i], &side->index, -1);
    side->size = b ? tl_lint_argument(&b->limit) : size_of_loop(&side->index, x->pointers->type->shape[d]);
    for (int axis = 0; !side->size && axis < NUM_AXES; axis++)
       if (tl_lint_has_program(&side->index, axis))
@@ -154,6 +156,26 @@ size_without_rounds(TlLintFacts *f, const TlLintAccess *x, const TlSum *index)
    return NULL;
 }
 
+/* rows and columns of M and N, both of program_id(0) */
+static bool
+check_diagonal(TlLintFacts *f, const TlLintAccess *x, const Side *a, const Side *b)
+{
+   TlSema *s = f->s;
+   if (x->op->opcode != TL_OP_STORE || !a->own || !b->own || a->size == b->size)
+      return false;
+   for (int axis = 0; axis < NUM_AXES; axis++) {
+      if (!tl_lint_has_program(&a->index, axis) || !tl_lint_has_program(&b->index, axis) ||
+          a->index.num != 2 || b->index.num != 2)
+         continue;
+      tl_report(s->diags, W0270, tl_lint_bound_range(s, b->own), axis);
+      tl_help(s->diags, "make one of them of tl.program_id(%d), and give the grid a size for it",
+              1 - axis < 0 ? 0 : 1 - axis);
+      tl_note(s->diags, N0200, x->op->range, "the blocks that are stored");
+      return true;
+   }
+   return false;
+}
+
 static bool
 find_sides(TlLintFacts *f, const TlLintAccess *x, Side side[2])
 {
@@ -192,7 +214,7 @@ tl_lint_exchanged(TlLintFacts *f)
          continue;
       for (unsigned d = 0; d < 2; d++)
          side[d].size = side[d].size ? side[d].size : size_without_rounds(f, x, &side[d].index);
-      if (check_exchanged(f, x, &side[0], &side[1]))
+      if (check_exchanged(f, x, &side[0], &side[1]) || check_diagonal(f, x, &side[0], &side[1]))
          return true;
    }
    return false;
