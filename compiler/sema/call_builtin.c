@@ -257,7 +257,7 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
             if (help) /* zeros(16, 64, dtype=tl.float32) */
                tl_help(s->diags, "%s", help);
             else
-               tl_help(s->diags, "by its place, or by its name: %s",
+               tl_help(s->diags, "give it once, by its place or by its name: %s",
                        tl_builtin_signature(s->arena, row, c->is_method));
             return false;
          }

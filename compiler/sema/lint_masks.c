@@ -600,7 +600,7 @@ check_partial(TlLintFacts *f, const TlLintAccess *x)
          const TlBound *b = &y->bound[k];
          const TlValue *tile = compared_tile(b);
          unsigned steps = 0;
-         if (!is_open_along(f, x, &b->index) || !b->is_upper || !limiting_argument(&b->limit) ||
+         if (b->index.num < 2 || !is_open_along(f, x, &b->index) || !b->is_upper || !limiting_argument(&b->limit) ||
              !has_part(x->pointers, tile, &steps) || tl_lint_place(s, x->op->range).in_branch ||
              tl_lint_place(s, y->op->range).in_branch ||
              tl_value_is_chosen(f->affine, x->pointers))
