@@ -71,8 +71,8 @@ bool tl_tiles_share_tensor(TlAffine *a, const TlTileAccess *x, const TlTileAcces
 bool tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y,
                         const uint32_t *shape);
 
-/* The integers of a value, or its pointers from *base on, as one sum; false: they are none.  An index
- * that wraps around ('%') counts as before it does. */
+/* The integers of a value, or its pointers from *base on, as one sum; false: they are none.  An
+ * index that wraps around ('%') counts as before it does. */
 bool tl_value_sum(TlAffine *a, const TlValue *v, TlSum *sum, const TlValue **base);
 
 /* Does the sum hold for some elements only: others wrap around, or are chosen by `where`? */

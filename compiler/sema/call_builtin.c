@@ -170,31 +170,12 @@ help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
       tl_help(s->diags, "%s", help ? help : form);
 }
 
-/* Operations of the IR have names of their own: 'trans' of permute. */
-static void
-name_as_called(TlSema *s, const TlCall *c)
-{
-   TlDiag *d = s->diags->last;
-   const char *begin = d && d->code == TL_DIAG_E0300 ? strchr(d->text, '\'') : NULL;
-   const char *end = begin ? strchr(begin + 1, '\'') : NULL;
-   for (unsigned op = 0; end && op < TL_OP_COUNT; op++) {
-      const char *text = tl_op_info[op].text;
-      size_t len = (size_t)(end - begin - 1);
-      if (strlen(text) != len || strncmp(text, begin + 1, len) != 0)
-         continue;
-      d->text =
-         tl_arena_printf(s->arena, "%.*s'%s%s", (int)(begin - d->text), d->text, c->row->name, end);
-      return;
-   }
-}
-
 /* How it is called, below an error that says of an argument only that it does not fit. */
 static void
 help_with_form(TlSema *s, const TlCall *c)
 {
    const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
    const TlDiag *d = s->diags->last;
-   name_as_called(s, c);
    bool is_of_argument = d && (d->code == TL_DIAG_E0300 || d->code == TL_DIAG_E0313);
    if (is_of_argument && tl_has_usual_help(d))
       tl_help(s->diags, "it is called as %s; `tilec doc %s` has an example", form, c->row->name);
@@ -399,8 +380,9 @@ sum_of_items(TlSema *s, TlFrame *f, const TlSv *sum, const TlArgs *args, TlRange
    unsigned errors = s->diags->num_errors;
    TlSv v = tl_invoke_builtin(s, f, sum, args, range);
    if (s->diags->num_errors != errors && s->diags->last->code == TL_DIAG_E0253)
-      tl_help(s->diags, "of a list or tuple 'sum' adds the items up, as a + b does; an axis is one of "
-                        "a tile: sum(a + b, axis=0)");
+      tl_help(s->diags,
+              "of a list or tuple 'sum' adds the items up, as a + b does; an axis is one of "
+              "a tile: sum(a + b, axis=0)");
    return v;
 }
 
@@ -459,9 +441,12 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
       return tl_sv_none();
    TlRange saved = s->b.range;
    unsigned errors = s->diags->num_errors;
+   const char *around = s->impl->called;
    s->b.range = range;
+   s->impl->called = row->name;
    TlSv v = row->fn(s, &call);
    s->b.range = saved;
+   s->impl->called = around;
    if (s->diags->num_errors != errors)
       help_with_form(s, &call);
    return v;

@@ -298,6 +298,7 @@ typedef struct TlSemaImpl {
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
+   const char *called;   /* the builtin at work: its name in messages of the IR; or NULL */
    TL_VEC(TlDraw) draws; /* calls of random numbers, of all functions typed so far */
    /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
    TlMap *launches, *plain_calls;
@@ -503,8 +504,8 @@ TlSv tl_unflatten(TlSema *s, const TlSv *like, TlValue *const **next);
 /* ---- call.c, call_builtin.c ---- */
 TlSv tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
 TlSv tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range);
-/* Where an error was reported of an argument, what load and store access is an address all the same:
- * a typing without types learns it. */
+/* Where an error was reported of an argument, what load and store access is an address all the
+ * same: a typing without types learns it. */
 void tl_blame_access(TlSema *s, const TlSv *fn, const TlArgs *args);
 TlSv tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
 TlSv tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call);

@@ -567,11 +567,10 @@ warn_of_idle(TlSema *s, const TlKernelInfo *k)
 static bool
 is_other_news(const TlDiag *d, TlRange kernel)
 {
-   bool is_within = d->range.file == kernel.file && kernel.begin <= d->range.begin &&
-                    d->range.end <= kernel.end;
-   return d->severity == TL_SEV_ERROR ||
-          (d->severity == TL_SEV_WARNING && is_within && d->code != TL_DIAG_W0203 &&
-           d->code != TL_DIAG_W0208);
+   bool is_within =
+      d->range.file == kernel.file && kernel.begin <= d->range.begin && d->range.end <= kernel.end;
+   return d->severity == TL_SEV_ERROR || (d->severity == TL_SEV_WARNING && is_within &&
+                                          d->code != TL_DIAG_W0203 && d->code != TL_DIAG_W0208);
 }
 
 static void

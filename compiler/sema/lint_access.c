@@ -49,8 +49,7 @@ note_access(TlLintFacts *f, const TlOp *op)
    x.is_known = tl_value_sum(f->affine, x.pointers, &x.sum, &x.base) && x.base;
    const TlValue *mask = tl_pred(op);
    if (mask)
-      x.num_bounds =
-         tl_mask_bounds(f->affine, mask, x.bound, TL_LINT_BOUNDS, &x.has_other);
+      x.num_bounds = tl_mask_bounds(f->affine, mask, x.bound, TL_LINT_BOUNDS, &x.has_other);
    for (unsigned i = 0; i < x.num_bounds; i++)
       move_rounds(f, &x.bound[i]);
    tl_vec_push(f->s->arena, &f->all, x);
@@ -175,8 +174,8 @@ best_dim(const TlLintAccess *x, unsigned rank, const TlTerm *t)
    for (unsigned d = 0; d < rank; d++) {
       const TlTerm *stride = stride_along(&x->sum, d);
       bool divides = stride && tl_term_quotient(t, stride, &q);
-      if (divides && (!by || stride->num > by->num ||
-                      (stride->num == by->num && stride->scale > by->scale))) {
+      if (divides &&
+          (!by || stride->num > by->num || (stride->num == by->num && stride->scale > by->scale))) {
          best = (int)d;
          by = stride;
       }
@@ -273,7 +272,8 @@ is_cut_by_constant(const TlLintAccess *x, int axis, int d)
    for (unsigned i = 0; i < x->num_bounds; i++) {
       const TlSum *limit = &x->bound[i].limit;
       bool is_number = !limit->num || (limit->num == 1 && !limit->term[0].num);
-      if (tl_lint_has_dim(&x->bound[i].index, d) && !tl_lint_has_program(&x->bound[i].index, axis) && is_number)
+      if (tl_lint_has_dim(&x->bound[i].index, d) &&
+          !tl_lint_has_program(&x->bound[i].index, axis) && is_number)
          return true;
    }
    return false;
@@ -370,7 +370,8 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
             continue;
          if (pid->scale != 1 && has_rounds(&x->sum))
             continue;
-         if (x->op->opcode == TL_OP_LOAD && (pid->scale != 1 || !has_strided_peer(f, x, axis, u->dim)))
+         if (x->op->opcode == TL_OP_LOAD &&
+             (pid->scale != 1 || !has_strided_peer(f, x, axis, u->dim)))
             continue;
          bool is_told = pid->scale == 1 ? !is_cut_by_constant(x, axis, u->dim)
                                         : is_compared_with_program(x, axis, u->dim);
@@ -387,7 +388,8 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
          if (x->num_bounds && !is_compared_with_program(x, axis, u->dim))
             tl_help(s->diags, "rows are a stride apart: program_id(%d) * stride + offsets", axis);
          else
-            tl_help(s->diags, "multiply by the size of the tile: program_id(%d) * %u + tl.arange(0, %u)",
+            tl_help(s->diags,
+                    "multiply by the size of the tile: program_id(%d) * %u + tl.arange(0, %u)",
                     axis, len, len);
          return true;
       }
@@ -469,8 +471,10 @@ check_race(TlLintFacts *f, const TlLintAccess *x)
       return false;
    int axis = __builtin_ctz(lost);
    tl_report(s->diags, W0239, x->op->range, axis);
-   tl_help(s->diags, "add to it with tl.atomic_add(pointer, value), or give each program a place of "
-                     "its own: pointer + tl.program_id(%d)", axis);
+   tl_help(s->diags,
+           "add to it with tl.atomic_add(pointer, value), or give each program a place of "
+           "its own: pointer + tl.program_id(%d)",
+           axis);
    return true;
 }
 

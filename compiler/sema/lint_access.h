@@ -29,7 +29,7 @@ typedef struct TlLintFacts {
 /* Of a kernel's typed code. */
 void tl_lint_facts(TlSema *s, const TlFunc *f, TlAffine *a, TlLintFacts *out);
 
-bool tl_lint_is_round(const TlTerm *t); /* a multiple of the number of a loop's round */
+bool tl_lint_is_round(const TlTerm *t);     /* a multiple of the number of a loop's round */
 bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
 /* The argument that a sum is; NULL: it is another. */
 const TlValue *tl_lint_argument(const TlSum *s);
@@ -37,8 +37,7 @@ const TlValue *tl_lint_argument(const TlSum *s);
 int tl_lint_axis(const TlTerm *t);
 /* Along dimension d: the stride, and the sum of what is added to the index, both in strides.
  * False: it moves by no one stride. */
-bool tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride,
-                   TlSum *index);
+bool tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride, TlSum *index);
 bool tl_lint_has_program(const TlSum *s, int axis);
 bool tl_lint_has_dim(const TlSum *s, int d);
 
@@ -48,7 +47,7 @@ typedef struct TlLintPlace {
    bool in_branch;        /* of an `if`, also of one of compile time */
 } TlLintPlace;
 TlLintPlace tl_lint_place(TlSema *s, TlRange range);
-/* "cdiv(n, BLOCK)" along an axis of the grid that the kernel has: n, if it is an argument; else NULL. */
+/* "cdiv(n, BLOCK)" along an axis of the kernel's own grid: n, if it is an argument; else NULL. */
 const TlValue *tl_lint_grid_size(TlLintFacts *f, int axis);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);

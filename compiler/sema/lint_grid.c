@@ -102,8 +102,9 @@ check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
    const TlAstSubscript *x = tl_ast_Subscript(call->func);
    tl_launch_args(s, k, call, args);
    for (int axis = 0; axis < NUM_AXES; axis++) {
-      const TlNode *item = x->is_tuple ? (size_t)axis < x->indices.len ? x->indices.data[axis] : NULL
-                                       : item_of(tl_grid_node(s, &call->node, x->indices.data[0]), axis);
+      const TlNode *item = x->is_tuple
+                              ? (size_t)axis < x->indices.len ? x->indices.data[axis] : NULL
+                              : item_of(tl_grid_node(s, &call->node, x->indices.data[0]), axis);
       Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
       for (unsigned p = 0; b.limit && p < k->num_params; p++)
          if (strcmp(k->params[p].name, b.limit->name) == 0 && args[p].node &&
@@ -138,8 +139,10 @@ check_unasked(TlLintFacts *f, const TlNode *grid)
       if (!item || item->kind == TL_AST_INT || asks_for(f->func, axis))
          continue;
       tl_report(s->diags, W0264, item->range, axis, axis);
-      tl_help(s->diags, "all of them do the same: take tl.program_id(%d) into the offsets, or leave "
-                        "'%.40s' out of the grid", axis, tl_node_text(s, item));
+      tl_help(s->diags,
+              "all of them do the same: take tl.program_id(%d) into the offsets, or leave "
+              "'%.40s' out of the grid",
+              axis, tl_node_text(s, item));
       return true;
    }
    return false;
@@ -197,7 +200,8 @@ check_draws(TlLintFacts *f)
                  d->name);
          return;
       }
-      if (asked && is_tile(&d->offset) && !programs_of(f, &d->seed) && !programs_of(f, &d->offset)) {
+      if (asked && is_tile(&d->offset) && !programs_of(f, &d->seed) &&
+          !programs_of(f, &d->offset)) {
          tl_report(s->diags, W0260, d->range, d->name, "all programs draw the same numbers");
          tl_help(s->diags, "give each element of all programs an offset of its own: "
                            "tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)");

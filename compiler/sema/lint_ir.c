@@ -305,8 +305,10 @@ report_factor(TlSema *s, const TlOp *load)
    const char *name = tl_arg(load, 0)->name;
    tl_report(s->diags, W0236, load->range);
    if (name)
-      tl_help(s->diags, "move them on as the other factor's are, at the end of a round: %.40s += BLOCK * stride",
-              name);
+      tl_help(
+         s->diags,
+         "move them on as the other factor's are, at the end of a round: %.40s += BLOCK * stride",
+         name);
 }
 
 /* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved. */

@@ -153,7 +153,8 @@ sum_lane(Lane a, Lane b, bool is_difference)
       b = b == LANE_LOWEST ? LANE_HIGHEST : LANE_LOWEST;
    if (a == LANE_OPEN || b == LANE_OPEN)
       return LANE_OPEN;
-   bool a_ends = a == LANE_LOWEST || a == LANE_HIGHEST, b_ends = b == LANE_LOWEST || b == LANE_HIGHEST;
+   bool a_ends = a == LANE_LOWEST || a == LANE_HIGHEST,
+        b_ends = b == LANE_LOWEST || b == LANE_HIGHEST;
    if (a_ends || b_ends)
       return a_ends && b_ends && a != b ? LANE_OPEN : a_ends ? a : b;
    return a == LANE_ZERO && b == LANE_ZERO ? LANE_ZERO : LANE_ANY;
@@ -162,7 +163,8 @@ sum_lane(Lane a, Lane b, bool is_difference)
 static Lane
 product_lane(Lane a, Lane b)
 {
-   bool a_ends = a == LANE_LOWEST || a == LANE_HIGHEST, b_ends = b == LANE_LOWEST || b == LANE_HIGHEST;
+   bool a_ends = a == LANE_LOWEST || a == LANE_HIGHEST,
+        b_ends = b == LANE_LOWEST || b == LANE_HIGHEST;
    if (a == LANE_ZERO || b == LANE_ZERO)
       return a_ends || b_ends ? LANE_OPEN : LANE_ZERO;
    if (a == LANE_OPEN || b == LANE_OPEN || (a_ends && b_ends))
@@ -243,8 +245,8 @@ chosen_by(const TlOp *reduce)
 {
    const TlBlock *body = reduce->regions[0]->block;
    for (const TlOp *op = body->first; op; op = op->next) {
-      bool is_of_values = op->num_args == 2 && tl_arg(op, 0) == body->args[0] &&
-                          tl_arg(op, 1) == body->args[2];
+      bool is_of_values =
+         op->num_args == 2 && tl_arg(op, 0) == body->args[0] && tl_arg(op, 1) == body->args[2];
       if (is_of_values && (op->opcode == TL_OP_GT || op->opcode == TL_OP_LT))
          return op->opcode == TL_OP_GT ? TL_OP_MAX : TL_OP_MIN;
    }
@@ -259,8 +261,8 @@ combined_by(const TlOp *reduce)
       return chosen_by(reduce);
    const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
    const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
-   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL || op->opcode == TL_OP_MAX ||
-                          op->opcode == TL_OP_MIN);
+   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL ||
+                          op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN);
    return is_known ? op->opcode : TL_OP_COUNT;
 }
 

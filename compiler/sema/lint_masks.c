@@ -15,9 +15,9 @@ enum { MAX_STEPS = 200, NUM_AXES = 3 };
 bool
 tl_lint_is_size_name(const char *name)
 {
-   static const char *const ends[] = {"size",   "len",    "length", "numel",   "elements",
-                                      "rows",   "cols",   "columns", "total",  "count",
-                                      "width",  "height", "seqlen", "dim"};
+   static const char *const ends[] = {"size",  "len",    "length",  "numel", "elements",
+                                      "rows",  "cols",   "columns", "total", "count",
+                                      "width", "height", "seqlen",  "dim"};
    char lower[64];
    size_t n = 0;
    for (; name[n] && n + 1 < sizeof lower; n++)
@@ -177,7 +177,8 @@ static TlRange
 bound_range(TlSema *s, const TlBound *b)
 {
    const TlValue *tile = compared_tile(b), *limit = tl_lint_argument(&b->limit);
-   Comparison c = {.within = b->compare->range, .left = tile->name, .right = limit ? limit->name : NULL};
+   Comparison c = {
+      .within = b->compare->range, .left = tile->name, .right = limit ? limit->name : NULL};
    const TlNodeList *body = &s->impl->main->ast->body;
    for (size_t i = 0; c.left && c.right && i < body->len; i++)
       if (body->data[i])
@@ -276,7 +277,8 @@ check_bare_grid(TlLintFacts *f, const TlLintAccess *x)
          if (!n)
             continue;
          tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
-         tl_help(s->diags, "the last program of the grid goes beyond it: mask=offsets < %s", n->name);
+         tl_help(s->diags, "the last program of the grid goes beyond it: mask=offsets < %s",
+                 n->name);
          return true;
       }
    }
@@ -290,8 +292,8 @@ check_bare_unused(TlLintFacts *f, const TlLintAccess *x)
    const TlBlock *top = f->func->body->block;
    bool goes_on = false;
    for (unsigned i = 0; i < x->sum.num; i++)
-      goes_on |= x->sum.term[i].num == 1 && tl_lint_axis(&x->sum.term[i]) >= 0 &&
-                 x->sum.term[i].scale > 1;
+      goes_on |=
+         x->sum.term[i].num == 1 && tl_lint_axis(&x->sum.term[i]) >= 0 && x->sum.term[i].scale > 1;
    for (size_t i = 0; goes_on && i < f->all.len; i++)
       if (tl_pred(f->all.data[i].op))
          return false;
@@ -318,8 +320,7 @@ check_chosen(TlLintFacts *f, const TlLintAccess *x)
          continue;
       TlBound b[TL_LINT_BOUNDS];
       bool has_other = false;
-      unsigned num =
-         tl_mask_bounds(f->affine, tl_arg(use->user, 0), b, TL_LINT_BOUNDS, &has_other);
+      unsigned num = tl_mask_bounds(f->affine, tl_arg(use->user, 0), b, TL_LINT_BOUNDS, &has_other);
       for (unsigned i = 0; i < num; i++) {
          unsigned steps = 0;
          const TlValue *n = b[i].is_upper ? limiting_argument(&b[i].limit) : NULL;
@@ -379,8 +380,8 @@ check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return true;
    }
    bool is_clearing = x->op->opcode == TL_OP_STORE && tl_is_const(tl_arg(x->op, 1), &bits);
-   if (b->is_upper || x->num_bounds != 1 || x->has_other || is_clearing ||
-       has_factor(&x->sum, n) || !x->is_known)
+   if (b->is_upper || x->num_bounds != 1 || x->has_other || is_clearing || has_factor(&x->sum, n) ||
+       !x->is_known)
       return false;
    tl_report(s->diags, W0241, bound_range(s, b), n->name,
              "and what lies behind it, and nothing before it");
@@ -425,8 +426,10 @@ check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
           tl_lint_grid_size(f, axis) != limit)
          continue;
       tl_report(s->diags, W0265, bound_range(s, b), tl_source_name(x->op), axis);
-      tl_help(s->diags, "compare the offsets that the pointers have, with program_id(%d) in them: "
-                        "offsets < %s", axis, limit->name);
+      tl_help(s->diags,
+              "compare the offsets that the pointers have, with program_id(%d) in them: "
+              "offsets < %s",
+              axis, limit->name);
       return true;
    }
    return false;
@@ -488,8 +491,10 @@ check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    if (!a.right || !tile->def || !is_written_in(tl_range_text(s, tile->def->range), a.right))
       return false;
    tl_report(s->diags, W0269, a.found, tl_source_name(x->op), axis);
-   tl_help(s->diags, "compare the offsets with the size of the array, offsets < n: %lld is that of a "
-                     "tile", (long long)b->limit.term[0].scale);
+   tl_help(s->diags,
+           "compare the offsets with the size of the array, offsets < n: %lld is that of a "
+           "tile",
+           (long long)b->limit.term[0].scale);
    return true;
 }
 
@@ -600,9 +605,9 @@ check_partial(TlLintFacts *f, const TlLintAccess *x)
          const TlBound *b = &y->bound[k];
          const TlValue *tile = compared_tile(b);
          unsigned steps = 0;
-         if (b->index.num < 2 || !is_open_along(f, x, &b->index) || !b->is_upper || !limiting_argument(&b->limit) ||
-             !has_part(x->pointers, tile, &steps) || tl_lint_place(s, x->op->range).in_branch ||
-             tl_lint_place(s, y->op->range).in_branch ||
+         if (b->index.num < 2 || !is_open_along(f, x, &b->index) || !b->is_upper ||
+             !limiting_argument(&b->limit) || !has_part(x->pointers, tile, &steps) ||
+             tl_lint_place(s, x->op->range).in_branch || tl_lint_place(s, y->op->range).in_branch ||
              tl_value_is_chosen(f->affine, x->pointers))
             continue;
          tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op),
@@ -649,8 +654,8 @@ check_next(TlLintFacts *f, const TlLintAccess *x)
    TlSema *s = f->s;
    const TlType *e = tl_type_elem(x->pointers->type);
    bool is_load = x->op->opcode == TL_OP_LOAD && x->is_known && x->num_bounds == 1 &&
-                  !x->has_other && x->bound[0].is_upper && x->bound[0].is_strict &&
-                  e->elem && e->elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(e->elem->dtype);
+                  !x->has_other && x->bound[0].is_upper && x->bound[0].is_strict && e->elem &&
+                  e->elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(e->elem->dtype);
    const TlValue *n = is_load ? tl_lint_argument(&x->bound[0].limit) : NULL;
    int64_t shift = 0;
    for (unsigned i = 0; n && i < x->sum.num; i++)
@@ -722,7 +727,8 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    if (round->scale >= len || !comes_from(tl_for_upper(loop), limit, &steps))
       return false;
    tl_report(s->diags, W0243, place_of_round(f, b), (long long)round->scale, len);
-   tl_help(s->diags, "move on by the size of the tile: range(0, %s, BLOCK), or the index times BLOCK",
+   tl_help(s->diags,
+           "move on by the size of the tile: range(0, %s, BLOCK), or the index times BLOCK",
            limit->name);
    return true;
 }
@@ -802,9 +808,10 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    const char *name = stride.num == 1 ? stride.factor[0].value->name : NULL;
    tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)mask_by,
              (long long)by);
-   tl_help(s->diags, "move the pointers by the %lld elements of a block, times the stride of this "
-                     "dimension: += BLOCK%s%s", (long long)mask_by, name ? " * " : "",
-           name ? name : "");
+   tl_help(s->diags,
+           "move the pointers by the %lld elements of a block, times the stride of this "
+           "dimension: += BLOCK%s%s",
+           (long long)mask_by, name ? " * " : "", name ? name : "");
    tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
    return true;
 }
@@ -824,8 +831,8 @@ tl_lint_masks(TlLintFacts *f)
                             check_rounds(f, x, b);
       }
       if (!is_limit_told && x->op->range.file == main)
-         is_limit_told = check_program_mask(f, x) || check_negative(f, x) || check_or(f, x) ||
-                         check_next(f, x);
+         is_limit_told =
+            check_program_mask(f, x) || check_negative(f, x) || check_or(f, x) || check_next(f, x);
       if (!is_bare_told)
          is_bare_told = check_partial(f, x) || check_partial_grid(f, x);
       if (!is_bare_told && is_bare(f, x))

@@ -107,9 +107,9 @@ meets(const TlLintAccess *x, const TlLintAccess *y)
    for (unsigned i = 0; is_same && i < x->sum.num; i++) {
       unsigned k = 0;
       TlTerm q;
-      while (k < y->sum.num && !(y->sum.term[k].dim == x->sum.term[i].dim &&
-                                 tl_term_quotient(&x->sum.term[i], &y->sum.term[k], &q) &&
-                                 q.scale == 1 && !q.num))
+      while (k < y->sum.num &&
+             !(y->sum.term[k].dim == x->sum.term[i].dim &&
+               tl_term_quotient(&x->sum.term[i], &y->sum.term[k], &q) && q.scale == 1 && !q.num))
          k++;
       is_same = k < y->sum.num;
    }
@@ -214,8 +214,7 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x)
    unsigned steps = 0, carried = 0;
    if (!loop || loop->opcode != TL_OP_FOR || !base || is_of_loop(x->pointers, loop, &steps) ||
        (mask && is_of_loop(mask, loop, &steps)) || !is_of_loop(tl_arg(x->op, 1), loop, &steps) ||
-       is_carried(tl_arg(x->op, 1), loop, &carried) ||
-       !is_alone(loop, x->op, base))
+       is_carried(tl_arg(x->op, 1), loop, &carried) || !is_alone(loop, x->op, base))
       return false;
    tl_report(s->diags, W0259, x->op->range);
    tl_help(s->diags, "store behind the loop what it ends with, or add what the loop moves to the "

@@ -51,7 +51,8 @@ find_size(TlLintFacts *f, const TlLintAccess *x, unsigned d, Side *side)
    bool is_plain = side->index.num == 1; /* arange alone: others may have the same */
    for (size_t i = 0; !b && !is_plain && i < f->all.len; i++)
       b = bound_of(&f->all.data[i], &side->index, -1);
-   side->size = b ? tl_lint_argument(&b->limit) : size_of_loop(&side->index, x->pointers->type->shape[d]);
+   side->size =
+      b ? tl_lint_argument(&b->limit) : size_of_loop(&side->index, x->pointers->type->shape[d]);
    for (int axis = 0; !side->size && axis < NUM_AXES; axis++)
       if (tl_lint_has_program(&side->index, axis))
          side->size = tl_lint_grid_size(f, axis);
@@ -91,7 +92,8 @@ check_apart(TlLintFacts *f, const TlLintAccess *x, const Side *row, const Side *
       return false;
    bool is_same = row->own && column->own && row->size == column->size;
    if (is_same && tl_lint_is_size_name(apart->name)) {
-      tl_report(s->diags, W0244, tl_lint_bound_range(s, column->own), apart->name, column->size->name);
+      tl_report(s->diags, W0244, tl_lint_bound_range(s, column->own), apart->name,
+                column->size->name);
       tl_help(s->diags, "rows have as many elements as they are apart: compare the columns with %s",
               apart->name);
       return true;
@@ -99,8 +101,8 @@ check_apart(TlLintFacts *f, const TlLintAccess *x, const Side *row, const Side *
    if (!is_size(f, apart))
       return false;
    tl_report(s->diags, W0244, x->op->range, apart->name, column->size->name);
-   tl_help(s->diags, "rows of %s elements are %s apart: multiply the rows by %s", column->size->name,
-           column->size->name, column->size->name);
+   tl_help(s->diags, "rows of %s elements are %s apart: multiply the rows by %s",
+           column->size->name, column->size->name, column->size->name);
    return true;
 }
 
@@ -179,8 +181,7 @@ check_diagonal(TlLintFacts *f, const TlLintAccess *x, const Side *a, const Side 
 static bool
 find_sides(TlLintFacts *f, const TlLintAccess *x, Side side[2])
 {
-   if (!x->is_known || x->pointers->type->rank != 2 ||
-       x->op->range.file != f->s->impl->main->file)
+   if (!x->is_known || x->pointers->type->rank != 2 || x->op->range.file != f->s->impl->main->file)
       return false;
    for (unsigned d = 0; d < 2; d++) {
       side[d] = (Side){0};

@@ -31,7 +31,8 @@ check_half(TlLintFacts *f, const TlOp *loop)
          continue;
       tl_report(s->diags, W0246, op->range, acc->name,
                 tl_dtype_info[tl_type_elem(acc->type)->dtype].text);
-      tl_help(s->diags, "start with tl.zeros(.., tl.float32) and convert what is stored, as store does");
+      tl_help(s->diags,
+              "start with tl.zeros(.., tl.float32) and convert what is stored, as store does");
       return;
    }
 }
@@ -173,9 +174,8 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    if (!is_narrow || tl_is_const(tl_arg(op, 0), &bits) || tl_is_const(tl_arg(op, 1), &bits))
       return false;
    for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next) {
-      const TlType *to = u->user->opcode == TL_OP_CAST
-                            ? tl_type_elem(tl_result(u->user, 0)->type)
-                            : NULL;
+      const TlType *to =
+         u->user->opcode == TL_OP_CAST ? tl_type_elem(tl_result(u->user, 0)->type) : NULL;
       if (!to || tl_dtype_info[to->dtype].bits <= 8)
          continue;
       tl_report(f->s->diags, W0257, op->range, tl_dtype_info[e->dtype].text);

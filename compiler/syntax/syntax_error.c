@@ -557,7 +557,8 @@ typedef struct Run {
 static bool
 is_qualifier(const Place *p, size_t i)
 {
-   static const char *const words[] = {"const", "restrict", "__restrict__", "__restrict", "volatile"};
+   static const char *const words[] = {"const", "restrict", "__restrict__", "__restrict",
+                                       "volatile"};
    for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
       if (is_text(p, i, words[k]))
          return true;
