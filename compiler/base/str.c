@@ -183,6 +183,25 @@ tl_word_is_listed(const char *words, const char *word)
    return false;
 }
 
+static char
+small(char c)
+{
+   return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool
+tl_has_word(const char *name, const char *word)
+{
+   for (; *name; name++) {
+      size_t i = 0;
+      while (word[i] && small(name[i]) == word[i])
+         i++;
+      if (!word[i])
+         return true;
+   }
+   return false;
+}
+
 /* The edits from one name to the other; that of a letter's case is none. */
 static unsigned
 distance(const char *name, const char *candidate, unsigned limit)

@@ -60,6 +60,9 @@ tl_ends_with(const char *text, const char *end)
    return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* Is `word`, of small letters, anywhere in the name, in letters of either size? */
+bool tl_has_word(const char *name, const char *word);
+
 /* Letters to change, add, leave out or swap with the next, at most `limit` (larger answers are
  * reported as limit + 1).  For did-you-mean: a candidate is worth naming at distance <= 1 + length
  * / 4. */

@@ -138,7 +138,7 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_ASSERT:
       tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);
-      if (f->text && strstr(f->text, " overflow in "))
+      if (f->text && tl_is_overflow_text(f->text))
          tl_help(diags, "compute it in a wider type: x.to(tl.int64)");
       break;
    case TL_FAULT_ASSUME:

@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 256 };
+enum { MAX_DEPTH = 256, FIRST_ROOM = 4 };
 
 const char tl_aff_no_sum[] = "its addresses are no sums of indices times strides";
 
@@ -43,6 +43,25 @@ tl_aff_same_product(const TlTerm *x, const TlTerm *y)
    return same;
 }
 
+/* Terms come in arrays that double: how many there are tells how many there is room for. */
+static unsigned
+room_for(unsigned num)
+{
+   unsigned room = num ? FIRST_ROOM : 0;
+   while (room < num)
+      room *= 2;
+   return room;
+}
+
+static TlTerm *
+copied_terms(TlAffine *a, const TlTerm *from, unsigned num, unsigned room)
+{
+   TlTerm *to = tl_new_array(a->arena, TlTerm, room);
+   if (num)
+      memcpy(to, from, num * sizeof *to);
+   return to;
+}
+
 bool
 tl_aff_add_term(TlAffine *a, TlSum *s, TlTerm t)
 {
@@ -59,8 +78,8 @@ tl_aff_add_term(TlAffine *a, TlSum *s, TlTerm t)
       return true;
    if (s->num == TL_AFF_TERMS)
       return tl_aff_refuse(a, "its addresses have too many parts");
-   if (!s->term)
-      s->term = tl_new_array(a->arena, TlTerm, TL_AFF_TERMS);
+   if (s->num == room_for(s->num))
+      s->term = copied_terms(a, s->term, s->num, room_for(s->num + 1));
    s->term[s->num++] = t;
    return true;
 }
@@ -170,9 +189,8 @@ take_only(TlAffine *a, TlAffForm *f, const TlAffConditions *from)
 static TlSum
 moved(TlAffine *a, const TlOp *op, const TlSum *s)
 {
-   TlSum out = {.term = tl_new_array(a->arena, TlTerm, TL_AFF_TERMS), .num = s->num};
+   TlSum out = {copied_terms(a, s->term, s->num, room_for(s->num)), s->num};
    for (unsigned i = 0; i < s->num; i++) {
-      out.term[i] = s->term[i];
       if (s->term[i].dim >= 0)
          out.term[i].dim = tl_aff_moved_dim(op, s->term[i].dim);
    }
@@ -520,6 +538,112 @@ tl_aff_conditions_of(TlAffine *a, const TlValue *mask, TlAffConditions *out)
       return compare_condition(a, op, out);
    }
    return tl_aff_refuse(a, "its mask is more than bounds of indices");
+}
+
+/* ---- sums and bounds for their own sake ---- */
+bool
+tl_value_sum(TlAffine *a, const TlValue *v, TlSum *sum, const TlValue **base)
+{
+   const TlAffForm *f = tl_aff_form_of(a, v);
+   *sum = f->sum;
+   *base = f->base;
+   return f->is_known;
+}
+
+bool
+tl_value_is_chosen(TlAffine *a, const TlValue *v)
+{
+   return tl_aff_form_of(a, v)->only != NULL;
+}
+
+static bool
+bound_of(TlAffine *a, const TlOp *op, TlBound *out)
+{
+   const TlAffForm *x = tl_aff_form_of(a, tl_arg(op, 0)), *y = tl_aff_form_of(a, tl_arg(op, 1));
+   bool is_less = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE;
+   if (!x->is_known || !y->is_known || x->base || y->base)
+      return false;
+   bool is_second = !tl_aff_has_index(&x->sum);
+   if (is_second == !tl_aff_has_index(&y->sum))
+      return false;
+   *out = (TlBound){.compare = op,
+                    .index = is_second ? y->sum : x->sum,
+                    .limit = is_second ? x->sum : y->sum,
+                    .is_upper = is_less != is_second,
+                    .is_strict = op->opcode == TL_OP_LT || op->opcode == TL_OP_GT};
+   return true;
+}
+
+unsigned
+tl_mask_bounds(TlAffine *a, const TlValue *mask, TlBound *out, unsigned max, bool *has_other)
+{
+   const TlOp *op = mask->def;
+   uint64_t bits;
+   unsigned num = 0;
+   if (op && tl_aff_is_moved(op)) {
+      num = tl_mask_bounds(a, tl_arg(op, 0), out, max, has_other);
+      for (unsigned i = 0; i < num; i++)
+         out[i].index = moved(a, op, &out[i].index);
+      return num;
+   }
+   if (op && op->opcode == TL_OP_AND) {
+      num = tl_mask_bounds(a, tl_arg(op, 0), out, max, has_other);
+      return num + tl_mask_bounds(a, tl_arg(op, 1), out + num, max - num, has_other);
+   }
+   bool is_order = op && (op->opcode == TL_OP_LT || op->opcode == TL_OP_LE ||
+                          op->opcode == TL_OP_GT || op->opcode == TL_OP_GE);
+   if (is_order && max && bound_of(a, op, out))
+      return 1;
+   *has_other |= !tl_is_const(mask, &bits) || !bits;
+   return 0;
+}
+
+/* program_id may be asked for twice. */
+static bool
+is_same_factor(TlFactor x, TlFactor y)
+{
+   const TlOp *p = x.value->def, *q = y.value->def;
+   bool are_programs = p && q && p->opcode == TL_OP_PROGRAM_ID && q->opcode == TL_OP_PROGRAM_ID;
+   return key_of(x) == key_of(y) ||
+          (are_programs && tl_attr_int(p, TL_ATTR_AXIS) == tl_attr_int(q, TL_ATTR_AXIS));
+}
+
+bool
+tl_term_quotient(const TlTerm *t, const TlTerm *by, TlTerm *out)
+{
+   bool is_taken[TL_TERM_FACTORS] = {false};
+   if (!by->scale || t->scale % by->scale)
+      return false;
+   *out = (TlTerm){.scale = t->scale / by->scale, .dim = t->dim};
+   unsigned taken = 0;
+   for (unsigned i = 0; i < t->num; i++) {
+      unsigned k = 0;
+      while (k < by->num && (is_taken[k] || !is_same_factor(t->factor[i], by->factor[k])))
+         k++;
+      if (k == by->num)
+         out->factor[out->num++] = t->factor[i];
+      else
+         is_taken[k] = true;
+      taken += k < by->num;
+   }
+   return taken == by->num;
+}
+
+/* Whichever dimensions their indices are along. */
+bool
+tl_same_sum(const TlSum *x, const TlSum *y)
+{
+   for (unsigned i = 0; i < x->num; i++) {
+      const TlTerm *t = &x->term[i];
+      TlTerm q;
+      unsigned k = 0;
+      while (k < y->num && !((y->term[k].dim >= 0) == (t->dim >= 0) &&
+                             tl_term_quotient(t, &y->term[k], &q) && q.scale == 1 && !q.num))
+         k++;
+      if (k == y->num)
+         return false;
+   }
+   return x->num == y->num;
 }
 
 TlAffine *

@@ -71,6 +71,28 @@ bool tl_tiles_share_tensor(TlAffine *a, const TlTileAccess *x, const TlTileAcces
 bool tl_tiles_are_apart(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y,
                         const uint32_t *shape);
 
+/* The integers of a value, or its pointers from *base on, as one sum; false: they are none.  An
+ * index that wraps around ('%') counts as before it does. */
+bool tl_value_sum(TlAffine *a, const TlValue *v, TlSum *sum, const TlValue **base);
+
+/* Does the sum hold for some elements only: others wrap around, or are chosen by `where`? */
+bool tl_value_is_chosen(TlAffine *a, const TlValue *v);
+
+/* A comparison of an index of a tile with a limit, as the pointers of an access see it. */
+typedef struct TlBound {
+   const TlOp *compare;
+   TlSum index, limit;
+   bool is_upper;  /* index below the limit, else above */
+   bool is_strict; /* the limit itself is out */
+} TlBound;
+
+/* Those that a mask is a conjunction of; *has_other: it has other parts. */
+unsigned tl_mask_bounds(TlAffine *a, const TlValue *mask, TlBound *out, unsigned max,
+                        bool *has_other);
+/* The quotient of a term by another, where it is one. */
+bool tl_term_quotient(const TlTerm *t, const TlTerm *by, TlTerm *out);
+bool tl_same_sum(const TlSum *x, const TlSum *y);
+
 /* The load that feeds operand i of a dot, through views only; NULL when there is none. */
 const TlOp *tl_dot_load(const TlOp *dot, unsigned i);
 

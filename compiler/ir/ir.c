@@ -650,3 +650,20 @@ tl_func_clone(TlFunc *f)
    clone_region(&b, f->body, body, &map);
    return copy;
 }
+
+static const char overflow_in[] = " overflow in ";
+
+const char *
+tl_overflow_text(TlArena *arena, TlDtype dtype, TlOpcode opcode)
+{
+   return tl_arena_printf(arena, "%s%s'%s'", tl_dtype_info[dtype].text, overflow_in,
+                          tl_op_info[opcode].text);
+}
+
+bool
+tl_is_overflow_text(const char *text)
+{
+   size_t len = strcspn(text, " ");
+   TlDtype dtype;
+   return tl_dtype_from_text(text, len, &dtype) && tl_starts_with(text + len, overflow_in);
+}

@@ -336,8 +336,7 @@ check_overflow(TlSema *s, TlOpcode op, TlValue *x, TlValue *y)
    TlValue *low = tl_b2(b, TL_OP_GE, exact, tl_const_bits(b, wide, (TlBits)(-top - 1)));
    TlValue *high = tl_b2(b, TL_OP_LE, exact, tl_const_bits(b, wide, (TlBits)top));
    TlValue *ok = tl_b2(b, TL_OP_AND, low, high);
-   const char *text =
-      tl_arena_printf(s->arena, "%s overflow in '%s'", tl_dtype_info[t].text, tl_op_info[op].text);
+   const char *text = tl_overflow_text(s->arena, t, op);
    TlAttrInit attr = {TL_ATTR_TEXT, {.s = text}};
    tl_build(b, TL_OP_DEVICE_ASSERT, &ok, 1, NULL, 0, &attr, 1, 0);
 }

@@ -9,6 +9,18 @@
 #include <string.h>
 
 /* ---- checked building ---- */
+/* Operations of the IR have names of their own: 'trans' of permute. */
+static const char *
+as_called(TlSema *s, const char *op, const char *why)
+{
+   const char *quote = s->impl->called ? strchr(why, '\'') : NULL;
+   size_t len = strlen(op);
+   if (!quote || strncmp(quote + 1, op, len) != 0 || quote[len + 1] != '\'')
+      return why;
+   return tl_arena_printf(s->arena, "%.*s'%s%s", (int)(quote - why), why, s->impl->called,
+                          quote + len + 1);
+}
+
 TlOp *
 tl_sema_build_op(TlSema *s, TlOpcode opcode, TlValue *const *args, unsigned num_args,
                  const TlType *const *results, unsigned num_results,
@@ -33,7 +45,7 @@ tl_sema_build_op(TlSema *s, TlOpcode opcode, TlValue *const *args, unsigned num_
       inferred[i] = results[i];
    TlInferCx cx = {s->types, s->arena, NULL};
    if (!tl_infer(&cx, opcode, types, num_args, attrs, inferred, num_results)) {
-      tl_report(s->diags, E0300, range, cx.why);
+      tl_report(s->diags, E0300, range, as_called(s, info->text, cx.why));
       return NULL;
    }
    return tl_build(&s->b, opcode, args, num_args, inferred, num_results, attrs_until_count,
@@ -128,6 +140,8 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
          const char *turned = tl_help_transposed(s, x, y->rank, y->shape, "");
          const char *factors = tl_help_factors(s, *a, y->rank, y->shape);
          factors = factors ? factors : tl_help_factors(s, *b, x->rank, x->shape);
+         factors = factors ? factors : tl_help_axis(s, *a, y);
+         factors = factors ? factors : tl_help_axis(s, *b, x);
          if (factors)
             tl_help(s->diags, "%s", factors);
          else if (turned)

@@ -216,10 +216,11 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
    tl_blame_sv(s, p, TL_WANT_POINTER);
    /* store(value, x + i): the other is the address, and what cannot become one is the value */
    const TlSv *behind = i == 0 && call->num_args > 1 ? &call->args[1] : NULL;
-   bool is_turned = behind && behind->kind == TL_SV_VALUE && p->kind == TL_SV_VALUE &&
-                    tl_type_elem(p->value->type)->kind == TL_TYPE_SCALAR &&
-                    tl_dtype_is_float(tl_type_elem(p->value->type)->dtype) &&
-                    strcmp(call->row->name, "store") == 0;
+   bool is_turned =
+      behind && behind->kind == TL_SV_VALUE && p->kind == TL_SV_VALUE &&
+      tl_type_elem(p->value->type)->kind == TL_TYPE_SCALAR &&
+      tl_dtype_is_float(tl_type_elem(p->value->type)->dtype) &&
+      (strcmp(call->row->name, "store") == 0 || tl_starts_with(call->row->name, "atomic_"));
    if (is_turned)
       tl_blame_sv(s, behind, TL_WANT_POINTER);
    const char *why = p->kind == TL_SV_VALUE   ? tl_help_parameter(s, p->value)
@@ -478,6 +479,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       if (is_pointer && tl_starts_with(what, "a type"))
          tl_help(s->diags, "the type of what lies behind it is %.40s.dtype.element_ty",
                  tl_range_text(s, range));
+      else if (is_scalar && tl_help_set_constexpr(s, range))
+         tl_help(s->diags, "%s", tl_help_set_constexpr(s, range));
       else if (help)
          tl_help(s->diags, "%s", help);
       else if (is_scalar)

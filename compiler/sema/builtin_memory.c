@@ -152,6 +152,59 @@ tl_builtin_load(TlSema *s, const TlCall *call)
    return finish_load(s, ptr, mask, other, attrs, call->range);
 }
 
+/* May the value have a fraction?  What was rounded has none; a bound or a choice keeps it so. */
+static bool
+has_fraction(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 100 };
+   uint64_t bits;
+   const TlOp *op = v->def;
+   if (tl_is_const(v, &bits) || !op || ++*steps > MAX_STEPS)
+      return false;
+   switch ((int)op->opcode) {
+   case TL_OP_LOAD:
+   case TL_OP_DIV:
+   case TL_OP_EXP:
+   case TL_OP_EXP2:
+   case TL_OP_LOG:
+   case TL_OP_SQRT:
+   case TL_OP_DOT:
+      return true;
+   case TL_OP_CAST:
+      return tl_dtype_is_float(tl_type_elem(tl_arg(op, 0)->type)->dtype) &&
+             has_fraction(tl_arg(op, 0), steps);
+   case TL_OP_ADD:
+   case TL_OP_SUB:
+   case TL_OP_MUL:
+   case TL_OP_MIN:
+   case TL_OP_MAX:
+   case TL_OP_NEG:
+   case TL_OP_SPLAT:
+   case TL_OP_REDUCE:
+      for (unsigned i = 0; i < op->num_args; i++)
+         if (has_fraction(tl_arg(op, i), steps))
+            return true;
+   }
+   return false;
+}
+
+/* x * 0.5 stored through a pointer to integers */
+static void
+warn_of_fraction(TlSema *s, const TlValue *v, const TlType *to, TlRange range)
+{
+   const TlType *from = tl_type_elem(v->type);
+   unsigned steps = 0;
+   if (from->kind != TL_TYPE_SCALAR || to->kind != TL_TYPE_SCALAR ||
+       !tl_dtype_is_float(from->dtype) || !tl_dtype_is_int(to->dtype) || !has_fraction(v, &steps))
+      return;
+   const char *text = tl_dtype_info[to->dtype].text;
+   tl_report(s->diags, W0249, range, tl_dtype_info[from->dtype].text, text);
+   tl_help(s->diags,
+           "a pointer to %s keeps it: *%s; what is meant to be whole is rounded, or converted with "
+           ".to(..)",
+           tl_dtype_info[from->dtype].text, tl_dtype_info[from->dtype].text);
+}
+
 TlSv
 tl_builtin_store(TlSema *s, const TlCall *call)
 {
@@ -187,6 +240,8 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    if (is_bool) /* any value to a boolean is 0 or 1 */
       v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
    bool has_value = v != NULL;
+   if (v && !is_bool)
+      warn_of_fraction(s, v, elem->elem, range);
    v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;
    if (!v && has_value && elem->elem->kind == TL_TYPE_PTR &&
        elem->elem->elem->kind == TL_TYPE_SCALAR)

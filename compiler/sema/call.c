@@ -313,6 +313,7 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
       with_self.num_pos++;
    }
    bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
+   static const char draws[] = "rand randn rand4x randn4x randint randint4x";
    bool is_library = fn->source && fn->source->is_stdlib;
    TlActivation *act = tl_new(s->arena, TlActivation);
    *act = (TlActivation){.caller = s->impl->act,
@@ -329,6 +330,9 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    unsigned errors = s->diags->num_errors;
    if (!bind_params(s, &b))
       return tl_sv_poison();
+   if (is_library && args->num_pos >= 2 && tl_word_is_listed(draws, fn->name))
+      tl_vec_push(s->arena, &s->impl->draws,
+                  ((TlDraw){s->b.func, range, fn->name, args->pos[0], args->pos[1]}));
    s->impl->act = act;
    s->impl->num_calls++;
    TlRange saved = s->b.range;
@@ -624,6 +628,8 @@ tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call)
    if (fn.kind == TL_SV_POISON)
       return fn;
    bool host_value = fn.kind == TL_SV_OPAQUE || fn.kind == TL_SV_MODULE;
+   if (!ok)
+      tl_blame_access(s, &fn, &args);
    if ((!ok && !host_value) || is_kernel_for_builtin(s, call, &fn))
       return tl_sv_poison();
    TlRange saved = s->b.range;

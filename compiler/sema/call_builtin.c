@@ -170,31 +170,12 @@ help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
       tl_help(s->diags, "%s", help ? help : form);
 }
 
-/* Operations of the IR have names of their own: 'trans' of permute. */
-static void
-name_as_called(TlSema *s, const TlCall *c)
-{
-   TlDiag *d = s->diags->last;
-   const char *begin = d && d->code == TL_DIAG_E0300 ? strchr(d->text, '\'') : NULL;
-   const char *end = begin ? strchr(begin + 1, '\'') : NULL;
-   for (unsigned op = 0; end && op < TL_OP_COUNT; op++) {
-      const char *text = tl_op_info[op].text;
-      size_t len = (size_t)(end - begin - 1);
-      if (strlen(text) != len || strncmp(text, begin + 1, len) != 0)
-         continue;
-      d->text =
-         tl_arena_printf(s->arena, "%.*s'%s%s", (int)(begin - d->text), d->text, c->row->name, end);
-      return;
-   }
-}
-
 /* How it is called, below an error that says of an argument only that it does not fit. */
 static void
 help_with_form(TlSema *s, const TlCall *c)
 {
    const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
    const TlDiag *d = s->diags->last;
-   name_as_called(s, c);
    bool is_of_argument = d && (d->code == TL_DIAG_E0300 || d->code == TL_DIAG_E0313);
    if (is_of_argument && tl_has_usual_help(d))
       tl_help(s->diags, "it is called as %s; `tilec doc %s` has an example", form, c->row->name);
@@ -256,6 +237,9 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
             tl_report(s->diags, E0254, args->kw_range[k], row->name, name);
             if (help) /* zeros(16, 64, dtype=tl.float32) */
                tl_help(s->diags, "%s", help);
+            else
+               tl_help(s->diags, "give it once, by its place or by its name: %s",
+                       tl_builtin_signature(s->arena, row, c->is_method));
             return false;
          }
          put(c, i, args->kw[k], args->kw_range[k]);
@@ -367,22 +351,39 @@ opaque_argument(TlSema *s, const TlArgs *args, bool report)
    return false;
 }
 
-/* An error was reported of an argument.  What is accessed is an address all the same: a typing
- * without types learns it. */
 static bool
-has_poison(TlSema *s, const TlBuiltin *row, const TlArgs *args)
+has_poison(const TlArgs *args)
 {
-   bool is_access = (row->namespaces & TL_NS_TL) &&
-                    (strcmp(row->name, "load") == 0 || strcmp(row->name, "store") == 0);
    bool any = false;
    for (unsigned i = 0; i < args->num_pos; i++)
       any |= args->pos[i].kind == TL_SV_POISON;
    for (unsigned i = 0; i < args->num_kw; i++)
       any |= args->kw[i].kind == TL_SV_POISON;
-   const TlSv *first = any && is_access && args->num_pos ? &args->pos[0] : NULL;
+   return any;
+}
+
+void
+tl_blame_access(TlSema *s, const TlSv *fn, const TlArgs *args)
+{
+   const TlBuiltin *row = fn->kind == TL_SV_BUILTIN ? fn->builtin.row : NULL;
+   bool is_access = row && (row->namespaces & TL_NS_TL) && !fn->builtin.self &&
+                    (strcmp(row->name, "load") == 0 || strcmp(row->name, "store") == 0);
+   const TlSv *first = is_access && args->num_pos ? &args->pos[0] : NULL;
    if (first && first->kind == TL_SV_VALUE && !tl_type_is_ptr_like(first->value->type))
       tl_blame_sv(s, first, TL_WANT_POINTER);
-   return any;
+}
+
+/* sum([a, b]), and sum([a, b], axis=0) as numpy takes it */
+static TlSv
+sum_of_items(TlSema *s, TlFrame *f, const TlSv *sum, const TlArgs *args, TlRange range)
+{
+   unsigned errors = s->diags->num_errors;
+   TlSv v = tl_invoke_builtin(s, f, sum, args, range);
+   if (s->diags->num_errors != errors && s->diags->last->code == TL_DIAG_E0253)
+      tl_help(s->diags,
+              "of a list or tuple 'sum' adds the items up, as a + b does; an axis is one of "
+              "a tile: sum(a + b, axis=0)");
+   return v;
 }
 
 TlSv
@@ -410,7 +411,7 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    TlSv python_sum; /* sum([1, 2]) of known numbers; sum of a tile is the row's */
    if (strcmp(row->name, "sum") == 0 && !host_row && args.num_pos &&
        args.pos[0].kind == TL_SV_TUPLE && tl_host_builtin(s, "sum", &python_sum))
-      return tl_invoke_builtin(s, f, &python_sum, given, range);
+      return sum_of_items(s, f, &python_sum, given, range);
    bool asks_type = fn->builtin.self && fn->builtin.self->kind == TL_SV_TYPE;
    bool at_compile_time = host_row || asks_type || (row->flags & TL_BUILTIN_HOST) ||
                           (row->namespaces & (TL_NS_PYTHON | TL_NS_TRITON));
@@ -432,15 +433,20 @@ tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *given, Tl
    call.arg_ranges = tl_new_array(s->arena, TlRange, sig->num);
    if (!bind_args(s, row, sig, &args, &call))
       return tl_sv_poison();
-   if (has_poison(s, row, &args))
+   if (has_poison(&args)) {
+      tl_blame_access(s, fn, &args);
       return tl_sv_poison();
+   }
    if (host && strcmp(row->name, "print") == 0)
       return tl_sv_none();
    TlRange saved = s->b.range;
    unsigned errors = s->diags->num_errors;
+   const char *around = s->impl->called;
    s->b.range = range;
+   s->impl->called = row->name;
    TlSv v = row->fn(s, &call);
    s->b.range = saved;
+   s->impl->called = around;
    if (s->diags->num_errors != errors)
       help_with_form(s, &call);
    return v;

@@ -806,7 +806,7 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
          tl_help(s->diags,
                  "it is one value, and '%.40s' are several names: write one; a tile is taken apart "
                  "by tl.split or tl.reshape; tl.max(x, axis, return_indices=True) gives two "
-                 "values, enumerate(..) in a loop pairs",
+                 "values, tl.sort and tl.topk the values alone, enumerate(..) in a loop pairs",
                  text);
       else if (tl_sv_is_runtime(v) && of_call(s, text))
          tl_help(s->diags, "'%.40s' of a tile is %s", text, of_call(s, text));

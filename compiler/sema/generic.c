@@ -776,11 +776,21 @@ report_statement(Checker *c, const Trial *trials, const char *typing)
    return true;
 }
 
+static bool
+has_guessed_type(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (c->guesses[i].is_used && !c->kernel->params[i].is_constexpr)
+         return true;
+   return false;
+}
+
 static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
-      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250; /* guesses */
+      bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250 ||
+                            (d->code == TL_DIAG_W0249 && has_guessed_type(c)); /* guesses */
       if (is_syntax(d))
          continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))
@@ -1047,7 +1057,7 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
       if ((trials[v].func && v != TINY) || is_exact) {
          report_all(c, &trials[v], is_exact);
          if (trials[v].func)
-            tl_sema_lint_func(c->s, trials[v].func);
+            tl_sema_lint_func(c->s, trials[v].func, c->kernel);
          if (trials[v].func && !c->kernel->is_helper && !tl_sema_has_effect(trials[v].func))
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
          if (is_exact) {

@@ -38,6 +38,10 @@ typedef TL_VEC(const TlAstCall *) TlCalls;
 /* In the main file; or NULL.  Plain: `k(..)`, outside of compiled functions. */
 const TlCalls *tl_launches_of(TlSema *s, const char *kernel);
 const TlCalls *tl_plain_calls_of(TlSema *s, const char *kernel);
+/* A grid as it is written at `at`: what a name stands for, what a lambda gives. */
+const TlNode *tl_grid_node(TlSema *s, const TlNode *at, const TlNode *grid);
+/* Does a launch in the file, or all, start one program: k[(1,)](..)? */
+bool tl_is_launched_once(TlSema *s, const char *kernel);
 /* Reports launches of the kernel in its file that give what it does not take, or not all it needs,
  * and decorators with such options.  False: nothing that the kernel says has a meaning then. */
 bool tl_check_launches(TlSema *s, const TlKernelInfo *k);

@@ -72,11 +72,55 @@ difference(const TlValue *a, const TlValue *b, unsigned deep, int64_t *out)
 }
 
 const char *
+tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   const TlOp *op = v->def;
+   if (!op || op->opcode != TL_OP_REDUCE || shape->rank != 1)
+      return NULL;
+   const TlType *table = tl_arg(op, 0)->type;
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   if (table->rank != 2 || table->shape[axis] != shape->shape[0] ||
+       table->shape[1 - axis] == shape->shape[0])
+      return NULL;
+   return tl_arena_printf(s->arena, "axis=%u leaves %u elements of the %ux%u; axis=%u leaves %u",
+                          axis, table->shape[1 - axis], table->shape[0], table->shape[1], 1 - axis,
+                          table->shape[axis]);
+}
+
+/* A constexpr parameter of the kernel, which a line of it has set to a number of the run. */
+const char *
+tl_help_set_constexpr(TlSema *s, TlRange range)
+{
+   const char *name = tl_range_text(s, range);
+   const TlActivation *act = s->impl->act;
+   const TlNode *fn = act && act->func ? act->func->node : NULL;
+   const TlNodeList *params =
+      fn && fn->kind == TL_AST_FUNCTION ? &tl_ast_Function(fn)->params : NULL;
+   for (size_t i = 0; params && i < params->len; i++) {
+      const TlAstParam *p = tl_ast_Param(params->data[i]);
+      if (p->name && strcmp(p->name, name) == 0 && tl_is_constexpr_annotation(p->annotation))
+         return tl_arena_printf(
+            s->arena,
+            "'%.40s' is constexpr, and a run-time 'if' or loop gives it another "
+            "value: set another name there; a size does not change in a run, a "
+            "mask cuts it",
+            name);
+   }
+   return NULL;
+}
+
+const char *
 tl_help_arange(TlSema *s, const TlCall *call)
 {
    const TlSv *start = &call->args[0], *end = &call->args[1];
    const char *from = tl_range_text(s, tl_call_arg_range(call, 0));
    const char *to = tl_range_text(s, tl_call_arg_range(call, 1));
+   const char *set =
+      end->kind == TL_SV_VALUE ? tl_help_set_constexpr(s, tl_call_arg_range(call, 1)) : NULL;
+   if (set)
+      return set;
    bool starts_in_run = start->kind == TL_SV_VALUE, ends_in_run = end->kind == TL_SV_VALUE;
    bool is_scalar = (!starts_in_run || start->value->type->kind == TL_TYPE_SCALAR) &&
                     (!ends_in_run || end->value->type->kind == TL_TYPE_SCALAR);

@@ -7,6 +7,8 @@
 
 /* arange(start, end) whose bounds the run decides. */
 const char *tl_help_arange(TlSema *s, const TlCall *call);
+/* Of a number of the run where a constant belongs. */
+const char *tl_help_set_constexpr(TlSema *s, TlRange range);
 /* Of a fraction where a whole number belongs: the division of whole numbers that it comes from. */
 const char *tl_help_quotient(TlSema *s, const TlValue *v);
 /* Of a tile whose dimensions are those of `shape` in another order; `text` is how it is written. */
@@ -17,6 +19,8 @@ const char *tl_help_exchanged(TlSema *s, const TlValue *a, const TlValue *b, uns
                               const uint32_t *shape);
 /* The same of a value that a dot has given. */
 const char *tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape);
+/* Of a reduction of a table along one axis, where along the other the result has the shape. */
+const char *tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape);
 /* dot(acc, a, b) where dot(a, b, acc) fits. */
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */

@@ -252,6 +252,18 @@ typedef struct TlUndo { /* a global and what it was */
 } TlUndo;
 typedef TL_VEC(TlUndo) TlJournal;
 
+typedef struct TlLate {
+   const TlDiag *diag;
+   TlRange kernel;
+} TlLate;
+
+typedef struct TlDraw { /* rand(seed, offset) and its like */
+   const TlFunc *func;
+   TlRange range;
+   const char *name;
+   TlSv seed, offset;
+} TlDraw;
+
 typedef struct TlSemaImpl {
    TlSemaOptions options;
    TlDiags *diags; /* of the whole compilation */
@@ -286,10 +298,13 @@ typedef struct TlSemaImpl {
    uint64_t foreign_calls;            /* in host code: of what no file provides */
    uint64_t handlers_run;             /* of `except`, in host code */
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
+   TL_VEC(TlLate) late; /* warnings of kernels' typed code, told where nothing else is wrong */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
+   const char *called;   /* the builtin at work: its name in messages of the IR; or NULL */
+   TL_VEC(TlDraw) draws; /* calls of random numbers, of all functions typed so far */
    /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
    TlMap *launches, *plain_calls;
    TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */
@@ -496,6 +511,9 @@ TlSv tl_unflatten(TlSema *s, const TlSv *like, TlValue *const **next);
 /* ---- call.c, call_builtin.c ---- */
 TlSv tl_invoke(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
 TlSv tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range);
+/* Where an error was reported of an argument, what load and store access is an address all the
+ * same: a typing without types learns it. */
+void tl_blame_access(TlSema *s, const TlSv *fn, const TlArgs *args);
 TlSv tl_invoke_builtin(TlSema *s, TlFrame *f, const TlSv *fn, const TlArgs *args, TlRange range);
 TlSv tl_eval_call(TlSema *s, TlFrame *f, const TlAstCall *call);
 bool tl_eval_args(TlSema *s, TlFrame *f, const TlNodeList *nodes, TlArgs *out);

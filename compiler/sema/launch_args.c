@@ -176,9 +176,10 @@ bindings_of(const Reader *r, const char *name)
       if (p->name == name)
          bind(&b, parameter_kind(r, p), NULL);
    }
-   for (size_t i = 0; r->around && i < r->around->body.len; i++)
-      if (r->around->body.data[i])
-         find_bindings(&b, r->around->body.data[i]);
+   const TlNodeList *body = r->around ? &r->around->body : &r->s->impl->main->ast->body;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_bindings(&b, body->data[i]);
    return b;
 }
 

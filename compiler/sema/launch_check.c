@@ -308,14 +308,20 @@ check_configured(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, const 
 }
 
 /* ---- axes of the grid ---- */
-/* Of a grid as it is written: (a, b), lambda META: (a, b); 0: not known. */
-static unsigned
-num_axes(TlSema *s, const TlNode *at, const TlNode *grid)
+const TlNode *
+tl_grid_node(TlSema *s, const TlNode *at, const TlNode *grid)
 {
    const TlNode *local =
       grid && grid->kind == TL_AST_NAME && at ? tl_local_value(s, at, tl_ast_Name(grid)->id) : NULL;
    grid = local ? local : grid;
-   grid = grid && grid->kind == TL_AST_LAMBDA ? tl_ast_Lambda(grid)->body : grid;
+   return grid && grid->kind == TL_AST_LAMBDA ? tl_ast_Lambda(grid)->body : grid;
+}
+
+/* Of a grid (a, b), lambda META: (a, b); 0: not known. */
+static unsigned
+num_axes(TlSema *s, const TlNode *at, const TlNode *grid)
+{
+   grid = tl_grid_node(s, at, grid);
    return grid && grid->kind == TL_AST_TUPLE ? (unsigned)tl_ast_Tuple(grid)->items.len : 0;
 }
 
@@ -327,6 +333,36 @@ launched_axes(TlSema *s, const TlAstCall *call)
    if (!x)
       return 0;
    return x->is_tuple ? (unsigned)x->indices.len : num_axes(s, &call->node, x->indices.data[0]);
+}
+
+static bool
+is_one(const TlNode *n)
+{
+   return n->kind == TL_AST_INT && tl_ast_Int(n)->value == 1;
+}
+
+static bool
+are_ones(const TlNodeList *items)
+{
+   for (size_t i = 0; i < items->len; i++)
+      if (!is_one(items->data[i]))
+         return false;
+   return items->len > 0;
+}
+
+bool
+tl_is_launched_once(TlSema *s, const char *kernel)
+{
+   const TlCalls *calls = tl_launches_of(s, kernel);
+   for (size_t i = 0; calls && i < calls->len; i++) {
+      const TlAstCall *call = calls->data[i];
+      const TlAstSubscript *x = tl_ast_Subscript(call->func);
+      const TlNode *grid = tl_grid_node(s, &call->node, x->indices.data[0]);
+      if (x->is_tuple ? are_ones(&x->indices)
+                      : grid->kind == TL_AST_TUPLE && are_ones(&tl_ast_Tuple(grid)->items))
+         return true;
+   }
+   return false;
 }
 
 typedef struct Axes {
@@ -465,7 +501,9 @@ check_config(Around *a, const TlNode *call)
          continue;
       tl_report(a->s->diags, E0253, tl_ast_name_range(a->s->sources, args->data[i]), "Config",
                 name);
-      if (near.best)
+      if (strcmp(name, "warps") == 0 || strcmp(name, "stages") == 0 || strcmp(name, "ctas") == 0)
+         tl_help(a->s->diags, "write num_%s=..", name);
+      else if (near.best)
          tl_help(a->s->diags, "did you mean '%s'?", near.best);
       else if (param_named(a->kernel, name) >= 0)
          tl_help(a->s->diags, "values of parameters are a dict: triton.Config({\"%s\": ..})", name);

@@ -281,6 +281,10 @@ is_parenthesized(TlSema *s, const TlNode *n)
 static void
 check_chain(TlSema *s, const TlAstCompare *c)
 {
+   const TlAstUnary *u = c->left->kind == TL_AST_UNARY ? tl_ast_Unary(c->left) : NULL;
+   if (u && u->op == TL_AST_OP_INVERT && c->rights.len == 1 && !is_parenthesized(s, c->left) &&
+       c->ops.data[0] != TL_AST_OP_EQ && c->ops.data[0] != TL_AST_OP_NE)
+      tl_report(s->diags, W0268, c->left->range, tl_node_text(s, u->operand));
    for (size_t i = 0; i + 1 < c->rights.len; i++) {
       const TlNode *middle = c->rights.data[i];
       TlAstOp op = middle->kind == TL_AST_BINARY ? tl_ast_Binary(middle)->op : TL_AST_OP_ADD;
@@ -309,8 +313,6 @@ read_test(void *user, TlNode *n)
    tl_ast_children(n, read_test, e);
 }
 
-static bool has_name(const TlNode *n, const char *name);
-
 typedef struct Wanted {
    const char *name;
    bool is_found;
@@ -320,11 +322,11 @@ static void
 look_for_name(void *user, TlNode *n)
 {
    Wanted *w = user;
-   w->is_found = w->is_found || has_name(n, w->name);
+   w->is_found = w->is_found || tl_has_name(n, w->name);
 }
 
-static bool
-has_name(const TlNode *n, const char *name)
+bool
+tl_has_name(const TlNode *n, const char *name)
 {
    Wanted w = {name, n->kind == TL_AST_NAME && tl_ast_Name(n)->id == name};
    tl_ast_children(n, look_for_name, &w);
@@ -335,7 +337,7 @@ static void
 read_binding(void *user, const TlBinding *b)
 {
    Ending *e = user;
-   e->can_end |= has_name(e->test, b->name);
+   e->can_end |= tl_has_name(e->test, b->name);
 }
 
 static void
@@ -561,6 +563,31 @@ warn_of_idle(TlSema *s, const TlKernelInfo *k)
                         "store(pointer, value, mask)");
 }
 
+/* Of names that are not used nothing else follows. */
+static bool
+is_other_news(const TlDiag *d, TlRange kernel)
+{
+   bool is_within =
+      d->range.file == kernel.file && kernel.begin <= d->range.begin && d->range.end <= kernel.end;
+   return d->severity == TL_SEV_ERROR || (d->severity == TL_SEV_WARNING && is_within &&
+                                          d->code != TL_DIAG_W0203 && d->code != TL_DIAG_W0208);
+}
+
+static void
+report_late(TlSema *s)
+{
+   const TlDiag *last = s->diags->last;
+   for (size_t i = 0; i < s->impl->late.len; i++) {
+      const TlLate *l = &s->impl->late.data[i];
+      bool is_told = true;
+      for (const TlDiag *d = s->diags->first; d && is_told; d = d == last ? NULL : d->next)
+         is_told = !is_other_news(d, l->kernel);
+      if (is_told)
+         tl_diags_repeat(s->diags, l->diag);
+   }
+   s->impl->late.len = 0;
+}
+
 void
 tl_sema_lint(TlSema *s, const TlNames *names)
 {
@@ -591,6 +618,7 @@ tl_sema_lint(TlSema *s, const TlNames *names)
          tl_map_put(&last, tl_ast_Function(n)->name, n);
    }
    check_comments(s);
+   report_late(s);
    /* Beside other messages it would most often be a second one for the same mistake. */
    for (size_t i = 0; i < s->impl->idle.len && !s->diags->first; i++)
       warn_of_idle(s, s->impl->idle.data[i]);

@@ -8,9 +8,14 @@
 /* Of the compiled functions of the main file: names that nothing binds, on ways too that no
  * specialisation takes, and the groups of warnings.def that are about the text. */
 void tl_sema_lint(TlSema *s, const TlNames *names);
+/* Is the name, interned, read anywhere in the expression? */
+bool tl_has_name(const TlNode *n, const char *name);
 /* Does it store anything, or print, or do nothing at all? */
 bool tl_sema_has_effect(const TlFunc *f);
+/* What a reduction takes of lanes that masks leave out (lint_lanes.c). */
+struct TlAffine;
+void tl_sema_lint_lanes(TlSema *s, struct TlAffine *a, const TlOp *op);
 /* Of a kernel's typed code, before passes have changed it. */
-void tl_sema_lint_func(TlSema *s, const TlFunc *f);
+void tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k);
 
 #endif

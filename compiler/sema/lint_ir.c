@@ -7,6 +7,7 @@
 #include "ir/walk.h"
 #include "sema/impl.h"
 #include "sema/lint.h"
+#include "sema/lint_access.h"
 
 enum { MAX_STEPS = 400 };
 
@@ -298,6 +299,18 @@ loaded_in(const TlValue *v, const TlBlock *body)
    return v->def && v->def->block == body && v->def->opcode == TL_OP_LOAD ? v->def : NULL;
 }
 
+static void
+report_factor(TlSema *s, const TlOp *load)
+{
+   const char *name = tl_arg(load, 0)->name;
+   tl_report(s->diags, W0236, load->range);
+   if (name)
+      tl_help(
+         s->diags,
+         "move them on as the other factor's are, at the end of a round: %.40s += BLOCK * stride",
+         name);
+}
+
 /* for k in range(..): acc += dot(load(a), load(b)), where nothing uses k and a alone is moved. */
 static void
 check_factors(TlSema *s, const TlOp *loop)
@@ -318,7 +331,7 @@ check_factors(TlSema *s, const TlOp *loop)
       const TlOp *left = loaded_in(tl_arg(op, 0), body), *right = loaded_in(tl_arg(op, 1), body);
       bool moves = left && is_moved(&m, left), turns = right && is_moved(&m, right);
       if (left && right && moves != turns)
-         tl_report(s->diags, W0236, (moves ? right : left)->range);
+         report_factor(s, moves ? right : left);
    }
 }
 
@@ -368,14 +381,48 @@ tl_sema_has_effect(const TlFunc *f)
    return !reads; /* one that does nothing at all is meant so */
 }
 
+/* Keeps what the accesses show for the end: beside other messages about the kernel it would most
+ * often be a second one for the same mistake. */
+static void
+keep_for_later(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
+{
+   for (; d; d = d->next)
+      tl_vec_push(s->arena, &s->impl->late, ((TlLate){d, k->range}));
+}
+
+static void
+lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
+{
+   enum { MOST_VALUES = 6000 };
+   if (f->next_value_id > MOST_VALUES)
+      return;
+   const TlBlock *top = f->body->block;
+   TlLintFacts facts;
+   TlAffine *a = tl_affine_new(s->arena, f);
+   tl_lint_facts(s, f, a, &facts);
+   tl_lint_races(&facts);
+   bool is_told = tl_lint_exchanged(&facts) || tl_lint_masks(&facts) || tl_lint_apart(&facts);
+   tl_lint_sums(&facts);
+   tl_lint_stores(&facts);
+   tl_lint_grid(&facts, k, is_told);
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      tl_sema_lint_lanes(s, a, op);
+}
+
 void
-tl_sema_lint_func(TlSema *s, const TlFunc *f)
+tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
    const TlWarnings *w = &s->impl->diags->warnings;
    bool has_lanes = tl_warnings_has(w, TL_WARNING_UNDEFINED_LANES);
    bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
    TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
    const TlBlock *top = f->body->block;
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   q.diags.warnings = q.saved->warnings;
+   lint_accesses(s, f, k);
+   keep_for_later(s, k, q.diags.first);
+   (void)tl_quiet_end(s, &q);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
       check_stored_number(s, op);

@@ -586,6 +586,19 @@ is_defined_in_comment(TlSema *s, TlRange range, const char *name)
    return false;
 }
 
+/* The name of a module that is not imported stands in each line. */
+static bool
+is_reported(const TlSema *s, const char *name)
+{
+   size_t len = strlen(name);
+   for (const TlDiag *d = s->diags->first; d; d = d->next) {
+      const char *quote = d->code == TL_DIAG_E0200 ? strchr(d->text, '\'') : NULL;
+      if (quote && strncmp(quote + 1, name, len) == 0 && quote[len + 1] == '\'')
+         return true;
+   }
+   return false;
+}
+
 TlSv
 tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
 {
@@ -609,12 +622,18 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       other = NULL; /* a variable that is missing, t or mode, is no function */
    if ((other || is_constant_name(name)) && is_of_last_slip(s, range))
       return tl_sv_poison(); /* barrier(CLK_LOCAL_MEM_FENCE) too */
+   if (strcmp(name, "tl") == 0 && is_reported(s, name))
+      return tl_sv_poison();
    tl_report(s->diags, E0200, range, name);
    if (tl_is_host(f))
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
    if (!s->diags->last)
       return tl_sv_poison(); /* nobody is told: a way out would be looked for in the whole file */
    const char *near = tl_suggest(s, f, name);
+   if (strcmp(name, "tl") == 0 && !near) {
+      tl_help(s->diags, "add 'import triton.language as tl'");
+      return tl_sv_poison();
+   }
    if (strcmp(name, "libdevice") == 0) {
       tl_help(s->diags, "add 'from triton.language.extra import libdevice'");
       return tl_sv_poison();

@@ -276,8 +276,9 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
    else if (x && v->value.kind == TL_SV_VALUE &&
             tl_type_same_shape(x->type, v->value.value->type) &&
             tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
-      tl_help(s->diags, "convert it with .to(tl.%s), or start with that type",
-              tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name);
+      tl_help(s->diags, "convert it with .to(tl.%s), or start with %s",
+              tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name,
+              tl_dtype_info[tl_type_elem(now)->dtype].triton_name);
    else if (x && v->value.kind == TL_SV_VALUE && x->type->rank == 0 &&
             tl_type_is_tile(v->value.value->type) &&
             tl_type_elem(v->value.value->type)->kind == TL_TYPE_SCALAR)

@@ -57,7 +57,8 @@ static const struct {
    {"volatile", "a load takes volatile=True: leave the word out"},
    {"register", "the compiler decides where values are kept: leave the word out"},
    {"restrict", "leave the word out"},
-   {"__shared__", "the compiler decides where values are kept: leave the word out"},
+   {"__shared__", "the compiler decides where values are kept: a tile is made by a function, as in "
+                  "buffer = zeros((64,), fp32)"},
    {"__constant__", "a constant is assigned at the top of the file: leave the word out"},
    {"kernel", "write '@kernel' in the line above 'def'"},
    {"call", "a function is called with parentheses"},
@@ -552,6 +553,18 @@ typedef struct Run {
    bool is_names; /* two names at least */
 } Run;
 
+/* Of C, and says nothing of the type. */
+static bool
+is_qualifier(const Place *p, size_t i)
+{
+   static const char *const words[] = {"const", "restrict", "__restrict__", "__restrict",
+                                       "volatile"};
+   for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+      if (is_text(p, i, words[k]))
+         return true;
+   return false;
+}
+
 static Run
 run_from(const Place *p, size_t first)
 {
@@ -561,7 +574,7 @@ run_from(const Place *p, size_t first)
       if (p->t[i].kind == TL_TOK_STAR) {
          r.has_star = true;
       } else {
-         r.type = r.name;
+         r.type = r.name > first && is_qualifier(p, r.name) ? r.type : r.name;
          r.name = i;
          names++;
       }

@@ -1,0 +1,493 @@
+/* Addresses, masks and what depends on the program, of all accesses of a kernel; and what is wrong
+ * where programs write: elements that neighbours write as well. */
+#include "sema/lint_access.h"
+#include "ir/walk.h"
+#include "sema/generic.h"
+#include "sema/lint.h"
+
+#include <string.h>
+
+enum { NUM_AXES = 3 };
+
+/* ---- facts ---- */
+bool
+tl_lint_is_round(const TlTerm *t)
+{
+   return t->dim < 0 && t->num == 1 && t->factor[0].is_iteration;
+}
+
+/* k < K - round * BLOCK is k + round * BLOCK < K. */
+static void
+move_rounds(TlLintFacts *f, TlBound *b)
+{
+   unsigned rounds = 0;
+   for (unsigned i = 0; i < b->limit.num; i++)
+      rounds += tl_lint_is_round(&b->limit.term[i]);
+   if (!rounds)
+      return;
+   TlSum index = {tl_new_array(f->s->arena, TlTerm, b->index.num + rounds), 0};
+   TlSum limit = {tl_new_array(f->s->arena, TlTerm, b->limit.num), 0};
+   for (unsigned i = 0; i < b->index.num; i++)
+      index.term[index.num++] = b->index.term[i];
+   for (unsigned i = 0; i < b->limit.num; i++) {
+      TlTerm t = b->limit.term[i];
+      if (!tl_lint_is_round(&t)) {
+         limit.term[limit.num++] = t;
+         continue;
+      }
+      t.scale = -t.scale;
+      index.term[index.num++] = t;
+   }
+   b->index = index;
+   b->limit = limit;
+}
+
+static void
+note_access(TlLintFacts *f, const TlOp *op)
+{
+   TlLintAccess x = {.op = op, .pointers = tl_arg(op, 0)};
+   x.is_known = tl_value_sum(f->affine, x.pointers, &x.sum, &x.base) && x.base;
+   const TlValue *mask = tl_pred(op);
+   if (mask)
+      x.num_bounds = tl_mask_bounds(f->affine, mask, x.bound, TL_LINT_BOUNDS, &x.has_other);
+   for (unsigned i = 0; i < x.num_bounds; i++)
+      move_rounds(f, &x.bound[i]);
+   tl_vec_push(f->s->arena, &f->all, x);
+}
+
+static bool
+join(TlLintFacts *f, const TlValue *to, unsigned more)
+{
+   unsigned now = f->programs[to->id] | more;
+   bool is_new = now != f->programs[to->id];
+   f->programs[to->id] = (uint8_t)now;
+   return is_new;
+}
+
+static unsigned
+of_operands(const TlLintFacts *f, const TlOp *op)
+{
+   unsigned bits = op->opcode == TL_OP_PROGRAM_ID ? 1u << tl_attr_int(op, TL_ATTR_AXIS) : 0;
+   for (unsigned i = 0; i < op->num_args; i++)
+      bits |= f->programs[tl_arg(op, i)->id];
+   return bits;
+}
+
+static bool
+spread_branching(TlLintFacts *f, const TlOp *op)
+{
+   bool any = false;
+   unsigned first = tl_first_init(op), control = 0;
+   for (unsigned i = 0; i < first; i++)
+      control |= f->programs[tl_arg(op, i)->id];
+   if (op->opcode == TL_OP_FOR)
+      any |= join(f, tl_for_index(op), control);
+   for (unsigned i = 0; i < op->num_results; i++) {
+      TlJoin j = tl_join(op, i);
+      unsigned bits = op->opcode == TL_OP_FOR ? 0 : control;
+      for (unsigned k = 0; k < j.num_in; k++)
+         bits |= f->programs[j.in[k]->id];
+      for (unsigned k = 0; k < j.num_out; k++)
+         any |= join(f, j.out[k], bits);
+   }
+   return any;
+}
+
+static bool
+spread(TlLintFacts *f, const TlOp *op)
+{
+   if (tl_is_branching(op))
+      return spread_branching(f, op);
+   bool any = false;
+   for (unsigned i = 0; i < op->num_results; i++)
+      any |= join(f, tl_result(op, i), of_operands(f, op));
+   return any;
+}
+
+void
+tl_lint_facts(TlSema *s, const TlFunc *func, TlAffine *a, TlLintFacts *f)
+{
+   const TlBlock *top = func->body->block;
+   *f = (TlLintFacts){.s = s, .func = func, .affine = a};
+   f->programs = tl_new_array(s->arena, uint8_t, func->next_value_id + 1);
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      bool is_atomic = op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS;
+      f->has_atomics |= is_atomic || op->opcode == TL_OP_INLINE_ASM;
+      if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE || op->opcode == TL_OP_ATOMIC_RMW)
+         note_access(f, op);
+   }
+   for (bool any = true; any;) { /* a bit that is set stays set */
+      any = false;
+      for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+         any |= spread(f, op);
+   }
+}
+
+/* ---- sums ---- */
+bool
+tl_lint_is_argument(const TlValue *v)
+{
+   return !v->def && !v->block->region->parent;
+}
+
+const TlValue *
+tl_lint_argument(const TlSum *s)
+{
+   bool is_one = s->num == 1 && s->term[0].scale == 1 && s->term[0].num == 1 &&
+                 s->term[0].dim < 0 && !s->term[0].factor[0].is_iteration;
+   return is_one && tl_lint_is_argument(s->term[0].factor[0].value) ? s->term[0].factor[0].value
+                                                                    : NULL;
+}
+
+int
+tl_lint_axis(const TlTerm *t)
+{
+   for (unsigned i = 0; i < t->num; i++) {
+      const TlOp *def = t->factor[i].is_iteration ? NULL : t->factor[i].value->def;
+      if (def && def->opcode == TL_OP_PROGRAM_ID)
+         return (int)tl_attr_int(def, TL_ATTR_AXIS);
+   }
+   return -1;
+}
+
+static const TlTerm *
+stride_along(const TlSum *s, unsigned d)
+{
+   const TlTerm *found = NULL;
+   for (unsigned i = 0; i < s->num; i++) {
+      if (s->term[i].dim != (int)d)
+         continue;
+      if (found)
+         return NULL;
+      found = &s->term[i];
+   }
+   return found;
+}
+
+/* Of the strides that divide the term the one with the most factors, of these the largest. */
+static int
+best_dim(const TlLintAccess *x, unsigned rank, const TlTerm *t)
+{
+   int best = -1;
+   const TlTerm *by = NULL;
+   TlTerm q;
+   for (unsigned d = 0; d < rank; d++) {
+      const TlTerm *stride = stride_along(&x->sum, d);
+      bool divides = stride && tl_term_quotient(t, stride, &q);
+      if (divides &&
+          (!by || stride->num > by->num || (stride->num == by->num && stride->scale > by->scale))) {
+         best = (int)d;
+         by = stride;
+      }
+   }
+   return best;
+}
+
+bool
+tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride, TlSum *index)
+{
+   unsigned rank = x->pointers->type->rank;
+   const TlTerm *along = x->is_known ? stride_along(&x->sum, d) : NULL;
+   if (!along)
+      return false;
+   *stride = *along;
+   stride->dim = -1;
+   TlSum out = {.term = tl_new_array(f->s->arena, TlTerm, x->sum.num)};
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      bool is_own = t == along;
+      if (is_own || (t->dim < 0 && best_dim(x, rank, t) == (int)d)) {
+         if (!tl_term_quotient(t, stride, &out.term[out.num++]))
+            return false;
+      }
+   }
+   *index = out;
+   return true;
+}
+
+/* ---- what is written ---- */
+static void
+find_place(void *user, TlNode *n)
+{
+   TlLintPlace *p = user;
+   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
+                    p->range.end <= n->range.end;
+   if (!is_within)
+      return;
+   p->in_branch |= n->kind == TL_AST_IF || n->kind == TL_AST_CONDITIONAL;
+   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
+      p->call = tl_ast_Call(n);
+   tl_ast_children(n, find_place, p);
+}
+
+TlLintPlace
+tl_lint_place(TlSema *s, TlRange range)
+{
+   TlLintPlace p = {.range = range};
+   const TlNodeList *body = &s->impl->main->ast->body;
+   for (size_t i = 0; i < body->len; i++)
+      if (body->data[i])
+         find_place(&p, body->data[i]);
+   return p;
+}
+
+/* ---- programs that write the same ---- */
+bool
+tl_lint_has_program(const TlSum *s, int axis)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      if (tl_lint_axis(&s->term[i]) == axis)
+         return true;
+   return false;
+}
+
+bool
+tl_lint_has_dim(const TlSum *s, int d)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      if (s->term[i].dim == d)
+         return true;
+   return false;
+}
+
+/* The one term with program_id(axis), if it is nothing but a multiple of that. */
+static const TlTerm *
+program_term(const TlSum *s, int axis)
+{
+   const TlTerm *found = NULL;
+   for (unsigned i = 0; i < s->num; i++) {
+      if (tl_lint_axis(&s->term[i]) != axis)
+         continue;
+      if (found || s->term[i].num != 1 || s->term[i].dim >= 0 || s->term[i].scale <= 0)
+         return NULL;
+      found = &s->term[i];
+   }
+   return found;
+}
+
+/* The mask keeps the index below a number, whichever program it is: rows with a gap behind. */
+static bool
+is_cut_by_constant(const TlLintAccess *x, int axis, int d)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlSum *limit = &x->bound[i].limit;
+      bool is_number = !limit->num || (limit->num == 1 && !limit->term[0].num);
+      if (tl_lint_has_dim(&x->bound[i].index, d) &&
+          !tl_lint_has_program(&x->bound[i].index, axis) && is_number)
+         return true;
+   }
+   return false;
+}
+
+static bool
+is_compared_with_program(const TlLintAccess *x, int axis, int d)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (tl_lint_has_dim(&x->bound[i].index, d) && tl_lint_has_program(&x->bound[i].index, axis))
+         return true;
+   return false;
+}
+
+static bool
+has_any_dim(const TlSum *s)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      if (s->term[i].dim >= 0)
+         return true;
+   return false;
+}
+
+/* Where program and index come together: the innermost sum that has both. */
+static TlRange
+place_of_sum(TlLintFacts *f, const TlLintAccess *x, int axis)
+{
+   const TlValue *v = x->pointers;
+   TlRange place = x->op->range;
+   for (bool goes_on = true; goes_on && v->def;) {
+      const TlOp *op = v->def;
+      if (op->opcode == TL_OP_ADD || op->opcode == TL_OP_ADDPTR)
+         place = op->range;
+      goes_on = false;
+      for (unsigned i = 0; !goes_on && i < op->num_args; i++) {
+         TlSum sum;
+         const TlValue *base;
+         bool has_both = tl_value_sum(f->affine, tl_arg(op, i), &sum, &base) &&
+                         tl_lint_has_program(&sum, axis) && has_any_dim(&sum);
+         if (has_both)
+            v = tl_arg(op, i);
+         goes_on = has_both;
+      }
+   }
+   return place.file == x->op->range.file ? place : x->op->range;
+}
+
+static bool
+has_rounds(const TlSum *s)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      for (unsigned k = 0; k < s->term[i].num; k++)
+         if (s->term[i].factor[k].is_iteration)
+            return true;
+   return false;
+}
+
+/* Rows are a stride apart in another access, below the same limit: load(x + row + i, i < n) beside
+ * store(y + row * stride + i, v, i < n). */
+static bool
+has_strided_peer(const TlLintFacts *f, const TlLintAccess *x, int axis, int d)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlValue *n = tl_lint_argument(&x->bound[i].limit);
+      for (size_t k = 0; n && tl_lint_has_dim(&x->bound[i].index, d) && k < f->all.len; k++) {
+         const TlLintAccess *y = &f->all.data[k];
+         bool is_peer = false, is_strided = false;
+         for (unsigned b = 0; b < y->num_bounds; b++)
+            is_peer |= y->bound[b].compare == x->bound[i].compare ||
+                       (tl_lint_argument(&y->bound[b].limit) == n &&
+                        tl_same_sum(&y->bound[b].index, &x->bound[i].index));
+         for (unsigned t = 0; t < y->sum.num; t++)
+            is_strided |= tl_lint_axis(&y->sum.term[t]) == axis &&
+                          (y->sum.term[t].num > 1 || y->sum.term[t].scale > 1);
+         if (is_peer && is_strided && y->is_known)
+            return true;
+      }
+   }
+   return false;
+}
+
+/* i = pid + arange(0, BLOCK), stored to: neighbours write BLOCK - 1 of the same elements. */
+static bool
+check_overlap(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlType *type = x->pointers->type;
+   for (int axis = 0; axis < NUM_AXES && x->is_known && tl_type_is_tile(type); axis++) {
+      const TlTerm *pid = program_term(&x->sum, axis);
+      for (unsigned i = 0; pid && i < x->sum.num; i++) {
+         const TlTerm *u = &x->sum.term[i];
+         if (u->dim < 0 || u->num || u->scale <= 0 || pid->scale % u->scale ||
+             pid->scale >= u->scale * (int64_t)type->shape[u->dim])
+            continue;
+         if (pid->scale != 1 && has_rounds(&x->sum))
+            continue;
+         if (x->op->opcode == TL_OP_LOAD &&
+             (pid->scale != 1 || !has_strided_peer(f, x, axis, u->dim)))
+            continue;
+         bool is_told = pid->scale == 1 ? !is_cut_by_constant(x, axis, u->dim)
+                                        : is_compared_with_program(x, axis, u->dim);
+         if (!is_told || x->has_other)
+            continue;
+         uint32_t len = type->shape[u->dim];
+         TlRange place = place_of_sum(f, x, axis);
+         tl_report(s->diags, W0238, place,
+                   tl_arena_printf(s->arena, "%s the same elements", tl_source_name(x->op)),
+                   (unsigned)axis, (long long)pid->scale, len);
+         if (place.begin != x->op->range.begin)
+            tl_note(s->diags, N0200, x->op->range,
+                    tl_arena_printf(s->arena, "the %s", tl_source_name(x->op)));
+         if (x->num_bounds && !is_compared_with_program(x, axis, u->dim))
+            tl_help(s->diags, "rows are a stride apart: program_id(%d) * stride + offsets", axis);
+         else
+            tl_help(s->diags,
+                    "multiply by the size of the tile: program_id(%d) * %u + tl.arange(0, %u)",
+                    axis, len, len);
+         return true;
+      }
+   }
+   return false;
+}
+
+/* Other stores to the array may fill what is between. */
+static bool
+is_only_store(const TlLintFacts *f, const TlLintAccess *x)
+{
+   for (size_t i = 0; i < f->all.len; i++)
+      if (f->all.data[i].op != x->op && f->all.data[i].op->opcode != TL_OP_LOAD &&
+          (!f->all.data[i].is_known || f->all.data[i].base == x->base))
+         return false;
+   return true;
+}
+
+/* i = pid * 2048 + arange(0, 1024), below a size: half of it is never stored to. */
+static bool
+check_gap(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   for (unsigned i = 0; x->is_known && i < x->num_bounds; i++) {
+      const TlSum *index = &x->bound[i].index;
+      const TlTerm *pid = index->num == 2 ? &index->term[tl_lint_axis(&index->term[0]) < 0] : NULL;
+      const TlTerm *lane = pid ? &index->term[pid == &index->term[0]] : NULL;
+      if (!pid || tl_lint_axis(pid) < 0 || pid->num != 1 || lane->dim < 0 || lane->num ||
+          lane->scale != 1 || !x->bound[i].is_upper || !tl_lint_argument(&x->bound[i].limit))
+         continue;
+      uint32_t len = x->pointers->type->shape[lane->dim];
+      if (len < 2 || pid->scale <= (int64_t)len || !is_only_store(f, x))
+         continue;
+      tl_report(s->diags, W0238, place_of_sum(f, x, tl_lint_axis(pid)), "leave elements out",
+                (unsigned)tl_lint_axis(pid), (long long)pid->scale, len);
+      tl_help(s->diags, "multiply by the size of the tile: program_id(%d) * %u + tl.arange(0, %u)",
+              tl_lint_axis(pid), len, len);
+      return true;
+   }
+   return false;
+}
+
+/* Of all that decides whether the operation runs. */
+static unsigned
+programs_of_guard(const TlLintFacts *f, const TlOp *op)
+{
+   unsigned bits = 0;
+   for (op = tl_parent(op); op; op = tl_parent(op)) {
+      for (unsigned i = 0; i < op->num_args; i++)
+         bits |= f->programs[tl_arg(op, i)->id];
+      bits |= op->opcode == TL_OP_WHILE ? 7u : 0;
+   }
+   return bits;
+}
+
+/* "(1,)" */
+static bool
+is_one_program(const TlFunc *f)
+{
+   const char *p = f->grid;
+   for (; p && *p; p++)
+      if (!strchr("(1, )", *p) || (p[0] == '1' && p[1] == '1'))
+         return false;
+   return p != NULL;
+}
+
+/* store(total, sum(v)) by all programs, each with a sum of its own. */
+static bool
+check_race(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   if (f->has_atomics || is_one_program(f->func) || tl_is_launched_once(s, f->func->name))
+      return false;
+   const TlValue *mask = tl_pred(x->op);
+   unsigned where = f->programs[x->pointers->id] | programs_of_guard(f, x->op) |
+                    (mask ? f->programs[mask->id] : 0);
+   unsigned lost = f->programs[tl_arg(x->op, 1)->id];
+   if (!lost || where) /* what varies along one axis only may have one program along the others */
+      return false;
+   int axis = __builtin_ctz(lost);
+   tl_report(s->diags, W0239, x->op->range, axis);
+   tl_help(s->diags,
+           "add to it with tl.atomic_add(pointer, value), or give each program a place of "
+           "its own: pointer + tl.program_id(%d)",
+           axis);
+   return true;
+}
+
+void
+tl_lint_races(TlLintFacts *f)
+{
+   uint32_t main = f->s->impl->main->file;
+   bool is_told = false;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      if (x->op->range.file != main || x->op->opcode == TL_OP_ATOMIC_RMW || is_told)
+         continue;
+      is_told = check_overlap(f, x) ||
+                (x->op->opcode == TL_OP_STORE && (check_gap(f, x) || check_race(f, x)));
+   }
+}

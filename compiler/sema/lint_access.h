@@ -1,0 +1,67 @@
+/* Accesses of a kernel as sums, shared by the warnings about them.  Private to lint_*.c. */
+#ifndef TL_SEMA_LINT_ACCESS_H
+#define TL_SEMA_LINT_ACCESS_H
+
+#include "ir/affine.h"
+#include "sema/impl.h"
+
+enum { TL_LINT_BOUNDS = 8 };
+
+typedef struct TlLintAccess {
+   const TlOp *op; /* load, store or atomic of a tile or one element */
+   const TlValue *pointers, *base;
+   TlSum sum;
+   bool is_known;  /* the sum */
+   bool has_other; /* parts of the mask that are no bounds */
+   unsigned num_bounds;
+   TlBound bound[TL_LINT_BOUNDS];
+} TlLintAccess;
+
+typedef struct TlLintFacts {
+   TlSema *s;
+   const TlFunc *func;
+   TlAffine *affine;
+   uint8_t *programs; /* by value id: axes of the grid that it depends on, a bit for each */
+   bool has_atomics;
+   TL_VEC(TlLintAccess) all;
+} TlLintFacts;
+
+/* Of a kernel's typed code. */
+void tl_lint_facts(TlSema *s, const TlFunc *f, TlAffine *a, TlLintFacts *out);
+
+bool tl_lint_is_round(const TlTerm *t);     /* a multiple of the number of a loop's round */
+bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
+/* The argument that a sum is; NULL: it is another. */
+const TlValue *tl_lint_argument(const TlSum *s);
+/* program_id(axis) is a factor of it; -1: none is. */
+int tl_lint_axis(const TlTerm *t);
+/* Along dimension d: the stride, and the sum of what is added to the index, both in strides.
+ * False: it moves by no one stride. */
+bool tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride, TlSum *index);
+bool tl_lint_has_program(const TlSum *s, int axis);
+bool tl_lint_has_dim(const TlSum *s, int d);
+
+typedef struct TlLintPlace {
+   TlRange range;
+   const TlAstCall *call; /* which is the place itself, in the main file */
+   bool in_branch;        /* of an `if`, also of one of compile time */
+} TlLintPlace;
+TlLintPlace tl_lint_place(TlSema *s, TlRange range);
+/* "cdiv(n, BLOCK)" along an axis of the kernel's own grid: n, if it is an argument; else NULL. */
+const TlValue *tl_lint_grid_size(TlLintFacts *f, int axis);
+/* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
+bool tl_lint_is_size_name(const char *name);
+
+void tl_lint_races(TlLintFacts *f);
+/* True: something was reported. */
+bool tl_lint_masks(TlLintFacts *f);
+/* Where the comparison is written. */
+TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
+bool tl_lint_exchanged(TlLintFacts *f);
+bool tl_lint_apart(TlLintFacts *f);
+void tl_lint_sums(TlLintFacts *f);
+void tl_lint_stores(TlLintFacts *f);
+/* is_told: something was reported that a grid may be the cause of. */
+void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k, bool is_told);
+
+#endif

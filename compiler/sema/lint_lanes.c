@@ -1,0 +1,488 @@
+/* What sums and greatest values take of lanes that a mask leaves out.
+ *
+ * A load gives such lanes `other`, or nothing in particular.  What arithmetic makes of them is
+ * followed up to a reduction along the masked axis: a sum is right where they are 0, a greatest
+ * value where they are minus infinity or where nothing is below them.  Where an operation leaves
+ * open what they are, nothing is said. */
+#include "ir/affine.h"
+#include "ir/walk.h"
+#include "sema/impl.h"
+#include "sema/lint.h"
+
+#include <math.h>
+
+enum { MAX_STEPS = 400, MAX_BOUNDS = 8, ALL_AXES = TL_MAX_RANK, NO_AXIS = TL_MAX_RANK + 1 };
+
+static const double FAR = 1e4; /* -1e9 is written for minus infinity as well */
+
+typedef enum Lane { LANE_OPEN, LANE_ANY, LANE_ZERO, LANE_LOWEST, LANE_HIGHEST } Lane;
+
+typedef struct Lanes {
+   TlAffine *affine;
+   const TlOp *load; /* masked along the axis: what it leaves out is followed */
+   bool has_whole;   /* another load has all lanes: none is left out, then */
+   unsigned steps;
+} Lanes;
+
+static Lane lane_of(Lanes *l, const TlValue *v, unsigned axis);
+
+static Lane
+constant_lane(const TlValue *v, uint64_t bits)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   if (elem->kind != TL_TYPE_SCALAR)
+      return LANE_ANY;
+   double value = tl_dtype_is_float(elem->dtype) ? tl_bits_to_double(elem->dtype, bits)
+                                                 : (double)tl_bits_to_int(elem->dtype, bits);
+   bool is_end = fabs(value) >= FAR;
+   return value == 0 ? LANE_ZERO : !is_end ? LANE_ANY : value < 0 ? LANE_LOWEST : LANE_HIGHEST;
+}
+
+static bool
+comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
+{
+   if (v == from)
+      return true;
+   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
+      if (comes_from(tl_arg(v->def, i), from, steps))
+         return true;
+   return false;
+}
+
+static bool
+asks_program(const TlValue *v, unsigned *steps)
+{
+   if (!v->def || ++*steps > MAX_STEPS)
+      return false;
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (asks_program(tl_arg(v->def, i), steps))
+         return true;
+   return v->def->opcode == TL_OP_PROGRAM_ID;
+}
+
+/* May lanes be left out?  Not of arange(0, 64) below 64, and not in loops over whole blocks, which
+ * end by something else than the limit. */
+static bool
+may_cut(const TlBound *b, const TlType *mask)
+{
+   bool is_number = !b->limit.num || (b->limit.num == 1 && !b->limit.term[0].num);
+   for (unsigned i = 0; i < b->index.num; i++) {
+      const TlTerm *t = &b->index.term[i];
+      if (is_number && b->index.num == 1 && t->dim >= 0 && tl_type_is_tile(mask) &&
+          t->dim < mask->rank && b->limit.num && b->limit.term[0].scale >= mask->shape[t->dim])
+         return false;
+      for (unsigned k = 0; k < t->num; k++) {
+         unsigned steps = 0, asked = 0;
+         if (!t->factor[k].is_iteration)
+            continue;
+         const TlValue *end = tl_for_upper(t->factor[k].value->block->region->parent);
+         bool is_limited = b->limit.num == 1 && b->limit.term[0].num == 1 &&
+                           comes_from(end, b->limit.term[0].factor[0].value, &steps);
+         if (!is_limited || asks_program(end, &asked))
+            return false;
+      }
+   }
+   return true;
+}
+
+/* Does the mask compare an index along the axis with a limit, and does nothing but compare? */
+static bool
+is_masked_along(const Lanes *l, const TlValue *mask, unsigned axis, bool *is_open)
+{
+   TlBound b[MAX_BOUNDS];
+   *is_open = false;
+   unsigned num = tl_mask_bounds(l->affine, mask, b, MAX_BOUNDS, is_open);
+   for (unsigned i = 0; i < num; i++)
+      for (unsigned k = 0; k < b[i].index.num; k++) {
+         int dim = b[i].index.term[k].dim;
+         if (b[i].is_upper && dim >= 0 && (axis == ALL_AXES || dim == (int)axis) &&
+             may_cut(&b[i], mask->type))
+            return true;
+      }
+   return false;
+}
+
+static Lane
+load_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   const TlValue *mask = tl_pred(op);
+   bool is_open;
+   if (axis == NO_AXIS)
+      return LANE_ANY;
+   if (!mask || !is_masked_along(l, mask, axis, &is_open)) {
+      l->has_whole = true;
+      return mask && is_open ? LANE_OPEN : LANE_ANY;
+   }
+   l->load = op;
+   uint64_t bits;
+   if (op->num_args < 3)
+      return LANE_ZERO;
+   return tl_is_const(tl_arg(op, 2), &bits) ? constant_lane(tl_arg(op, 2), bits) : LANE_OPEN;
+}
+
+/* The axis of the operand that is the result's; none: the operand has the same for all of it. */
+static unsigned
+axis_before(const TlOp *op, unsigned axis)
+{
+   const TlType *from = tl_arg(op, 0)->type;
+   if (axis == NO_AXIS || !tl_type_is_tile(from))
+      return NO_AXIS;
+   if (axis == ALL_AXES)
+      return axis;
+   if (op->opcode == TL_OP_EXPAND_DIMS) {
+      unsigned at = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+      return axis == at ? NO_AXIS : axis - (axis > at);
+   }
+   return op->opcode == TL_OP_BROADCAST && from->shape[axis] == 1 ? NO_AXIS : axis;
+}
+
+static Lane
+select_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   bool is_open, is_masked = axis != NO_AXIS && is_masked_along(l, tl_arg(op, 0), axis, &is_open);
+   if (is_masked)
+      return lane_of(l, tl_arg(op, 2), axis);
+   Lane a = lane_of(l, tl_arg(op, 1), axis), b = lane_of(l, tl_arg(op, 2), axis);
+   return a == b && a != LANE_ANY ? a : LANE_OPEN;
+}
+
+static Lane
+sum_lane(Lane a, Lane b, bool is_difference)
+{
+   if (is_difference && (b == LANE_LOWEST || b == LANE_HIGHEST))
+      b = b == LANE_LOWEST ? LANE_HIGHEST : LANE_LOWEST;
+   if (a == LANE_OPEN || b == LANE_OPEN)
+      return LANE_OPEN;
+   bool a_ends = a == LANE_LOWEST || a == LANE_HIGHEST,
+        b_ends = b == LANE_LOWEST || b == LANE_HIGHEST;
+   if (a_ends || b_ends)
+      return a_ends && b_ends && a != b ? LANE_OPEN : a_ends ? a : b;
+   return a == LANE_ZERO && b == LANE_ZERO ? LANE_ZERO : LANE_ANY;
+}
+
+static Lane
+product_lane(Lane a, Lane b)
+{
+   bool a_ends = a == LANE_LOWEST || a == LANE_HIGHEST,
+        b_ends = b == LANE_LOWEST || b == LANE_HIGHEST;
+   if (a == LANE_ZERO || b == LANE_ZERO)
+      return a_ends || b_ends ? LANE_OPEN : LANE_ZERO;
+   if (a == LANE_OPEN || b == LANE_OPEN || (a_ends && b_ends))
+      return LANE_OPEN;
+   return a_ends ? a : b_ends ? b : LANE_ANY; /* by a scale, which is positive */
+}
+
+/* What a loop carries: 0 as long as each round adds 0. */
+static Lane
+carried_lane(Lanes *l, const TlOp *loop, unsigned i, unsigned axis)
+{
+   Lane init = lane_of(l, tl_init(loop, i), axis);
+   return init == LANE_ZERO || init == LANE_LOWEST ? init : LANE_OPEN;
+}
+
+static Lane
+looped_lane(Lanes *l, const TlOp *loop, unsigned i, unsigned axis)
+{
+   if (loop->opcode != TL_OP_FOR)
+      return LANE_OPEN;
+   Lane init = carried_lane(l, loop, i, axis);
+   return init == LANE_OPEN ? LANE_OPEN : lane_of(l, tl_yielded(loop->regions[0]->block, i), axis);
+}
+
+static Lane
+argument_lane(Lanes *l, const TlValue *v, unsigned axis)
+{
+   const TlOp *loop = v->block->region->parent;
+   if (!tl_type_is_tile(v->type))
+      return LANE_ANY;
+   if (!loop || loop->opcode != TL_OP_FOR || v->index < tl_first_carried(loop))
+      return LANE_OPEN;
+   return carried_lane(l, loop, v->index - tl_first_carried(loop), axis);
+}
+
+static Lane
+mask_lane(Lanes *l, const TlValue *v, unsigned axis)
+{
+   bool is_open;
+   const TlOp *op = v->def;
+   if (axis != NO_AXIS && is_masked_along(l, v, axis, &is_open))
+      return LANE_ZERO;
+   bool is_equality = op && (op->opcode == TL_OP_EQ || op->opcode == TL_OP_NE);
+   if (!is_equality || lane_of(l, tl_arg(op, 0), axis) != LANE_ZERO)
+      return LANE_OPEN;
+   Lane other = lane_of(l, tl_arg(op, 1), axis);
+   uint64_t bits;
+   if (!tl_is_const(tl_arg(op, 1), &bits))
+      return LANE_OPEN;
+   return (other == LANE_ZERO) == (op->opcode == TL_OP_EQ) ? LANE_ANY : LANE_ZERO;
+}
+
+static Lane
+unary_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   Lane x = lane_of(l, tl_arg(op, 0), axis);
+   bool is_end = x == LANE_LOWEST || x == LANE_HIGHEST;
+   switch ((int)op->opcode) {
+   case TL_OP_NEG:
+      return is_end ? (x == LANE_LOWEST ? LANE_HIGHEST : LANE_LOWEST) : x;
+   case TL_OP_EXP:
+   case TL_OP_EXP2:
+      return x == LANE_LOWEST ? LANE_ZERO : x == LANE_ZERO || x == LANE_ANY ? LANE_ANY : LANE_OPEN;
+   case TL_OP_ABS:
+      return is_end ? LANE_HIGHEST : x;
+   case TL_OP_SQRT:
+   case TL_OP_TANH:
+   case TL_OP_ERF:
+   case TL_OP_SIN:
+      return is_end ? LANE_OPEN : x;
+   }
+   return x == LANE_ANY ? LANE_ANY : LANE_OPEN;
+}
+
+/* argmax and argmin keep the pair whose value is greater, or less. */
+static TlOpcode
+chosen_by(const TlOp *reduce)
+{
+   const TlBlock *body = reduce->regions[0]->block;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      bool is_of_values =
+         op->num_args == 2 && tl_arg(op, 0) == body->args[0] && tl_arg(op, 1) == body->args[2];
+      if (is_of_values && (op->opcode == TL_OP_GT || op->opcode == TL_OP_LT))
+         return op->opcode == TL_OP_GT ? TL_OP_MAX : TL_OP_MIN;
+   }
+   return TL_OP_COUNT;
+}
+
+/* TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN; TL_OP_COUNT: another. */
+static TlOpcode
+combined_by(const TlOp *reduce)
+{
+   if (reduce->num_args == 2)
+      return chosen_by(reduce);
+   const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
+   const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
+   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL ||
+                          op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN);
+   return is_known ? op->opcode : TL_OP_COUNT;
+}
+
+/* Along an axis that is left: sums of zeros, the greatest of what is lowest. */
+static Lane
+reduced_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   unsigned gone = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   if (axis >= TL_MAX_RANK || combined_by(op) == TL_OP_COUNT || combined_by(op) == TL_OP_MUL)
+      return LANE_OPEN;
+   return lane_of(l, tl_arg(op, 0), axis + (axis >= gone));
+}
+
+/* Rows of zeros on the left, or columns on the right, give zeros. */
+static Lane
+product_of_tables_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   unsigned rank = tl_result(op, 0)->type->rank;
+   if (axis >= rank || axis + 2 < rank || lane_of(l, tl_arg(op, 2), axis) != LANE_ZERO)
+      return LANE_OPEN;
+   Lane lane = lane_of(l, tl_arg(op, axis + 1 == rank ? 1 : 0), axis);
+   return lane == LANE_ZERO || lane == LANE_ANY ? lane : LANE_OPEN;
+}
+
+static Lane
+op_lane(Lanes *l, const TlOp *op, unsigned axis)
+{
+   switch ((int)op->opcode) {
+   case TL_OP_LOAD:
+      return load_lane(l, op, axis);
+   case TL_OP_SPLAT:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+      return lane_of(l, tl_arg(op, 0), axis_before(op, axis));
+   case TL_OP_CAST:
+      if (tl_type_elem(tl_arg(op, 0)->type)->dtype == TL_I1)
+         return mask_lane(l, tl_arg(op, 0), axis);
+      return lane_of(l, tl_arg(op, 0), axis);
+   case TL_OP_HINT:
+      return lane_of(l, tl_arg(op, 0), axis);
+   case TL_OP_RESHAPE:
+      return axis == ALL_AXES || axis == NO_AXIS ? lane_of(l, tl_arg(op, 0), axis) : LANE_OPEN;
+   case TL_OP_ADD:
+   case TL_OP_SUB:
+      return sum_lane(lane_of(l, tl_arg(op, 0), axis), lane_of(l, tl_arg(op, 1), axis),
+                      op->opcode == TL_OP_SUB);
+   case TL_OP_MUL:
+      return product_lane(lane_of(l, tl_arg(op, 0), axis), lane_of(l, tl_arg(op, 1), axis));
+   case TL_OP_DIV: {
+      Lane a = lane_of(l, tl_arg(op, 0), axis), b = lane_of(l, tl_arg(op, 1), axis);
+      bool is_whole = tl_dtype_is_int(tl_type_elem(tl_result(op, 0)->type)->dtype);
+      return b != LANE_ANY || (is_whole && a != LANE_ZERO) ? LANE_OPEN : a;
+   }
+   case TL_OP_SELECT:
+      return select_lane(l, op, axis);
+   case TL_OP_FOR:
+      return LANE_OPEN;
+   case TL_OP_REDUCE:
+      return reduced_lane(l, op, axis);
+   case TL_OP_DOT:
+      return product_of_tables_lane(l, op, axis);
+   case TL_OP_TRANS:
+      return axis < TL_MAX_RANK
+                ? lane_of(l, tl_arg(op, 0), (unsigned)tl_attr_ints(op, TL_ATTR_ORDER).data[axis])
+                : lane_of(l, tl_arg(op, 0), axis);
+   }
+   return op->num_args == 1 && tl_has_trait(op, TL_TRAIT_ELTWISE) ? unary_lane(l, op, axis)
+                                                                  : LANE_OPEN;
+}
+
+static Lane
+lane_of(Lanes *l, const TlValue *v, unsigned axis)
+{
+   uint64_t bits;
+   if (++l->steps > MAX_STEPS)
+      return LANE_OPEN;
+   if (tl_is_const(v, &bits))
+      return constant_lane(v, bits);
+   if (!v->def)
+      return argument_lane(l, v, axis);
+   if (v->def->opcode == TL_OP_FOR)
+      return looped_lane(l, v->def, v->index, axis);
+   if (!tl_type_is_tile(v->type) || axis == NO_AXIS)
+      return LANE_ANY; /* one number for the whole axis */
+   return op_lane(l, v->def, axis);
+}
+
+/* Of norms, counts and what a first kernel left of such nothing is below 0. */
+static bool
+is_named_positive(const TlOp *load)
+{
+   static const char *const words[] = {"abs",  "norm", "amax",  "max",    "count", "len",
+                                       "size", "mid",  "scale", "weight", "prob",  "num"};
+   const TlValue *p = tl_arg(load, 0);
+   while (p->def && (p->def->opcode == TL_OP_ADDPTR || p->def->opcode == TL_OP_SPLAT ||
+                     p->def->opcode == TL_OP_BROADCAST || p->def->opcode == TL_OP_EXPAND_DIMS))
+      p = tl_arg(p->def, 0);
+   for (size_t i = 0; !p->def && p->name && i < sizeof words / sizeof words[0]; i++)
+      if (tl_has_word(p->name, words[i]))
+         return true;
+   return false;
+}
+
+/* Is it subtracted before exp?  What is may be too great. */
+static bool
+is_base(const TlValue *v, unsigned *steps)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      bool goes_on = op->num_results == 1 && ++*steps < MAX_STEPS &&
+                     (tl_has_trait(op, TL_TRAIT_ELTWISE) ||
+                      tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS) || op->opcode == TL_OP_BROADCAST);
+      if (op->opcode == TL_OP_EXP || op->opcode == TL_OP_EXP2 ||
+          (goes_on && is_base(tl_result(op, 0), steps)))
+         return true;
+   }
+   return false;
+}
+
+static bool
+is_negative(const TlValue *v, uint64_t bits)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   return tl_dtype_is_float(elem->dtype) ? tl_bits_to_double(elem->dtype, bits) < 0
+                                         : tl_bits_to_int(elem->dtype, bits) < 0;
+}
+
+/* Nothing is below 0. */
+static bool
+is_never_negative(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   uint64_t bits;
+   if (++*steps > MAX_STEPS)
+      return false;
+   if (tl_is_const(v, &bits))
+      return !is_negative(v, bits);
+   if (!op) { /* carried by a loop: as it is entered */
+      const TlOp *loop = v->block->region->parent;
+      unsigned first = loop ? tl_first_carried(loop) : 0;
+      return loop && loop->opcode == TL_OP_FOR && v->index >= first &&
+             is_never_negative(tl_init(loop, v->index - first), steps);
+   }
+   switch ((int)op->opcode) {
+   case TL_OP_LOAD:
+      return is_named_positive(op);
+   case TL_OP_FOR:
+      return is_never_negative(tl_init(op, v->index), steps);
+   case TL_OP_SELECT:
+      return is_never_negative(tl_arg(op, 1), steps) && is_never_negative(tl_arg(op, 2), steps);
+   case TL_OP_ABS:
+   case TL_OP_EXP:
+   case TL_OP_EXP2:
+   case TL_OP_SQRT:
+      return true;
+   case TL_OP_MUL:
+      if (tl_arg(op, 0) == tl_arg(op, 1))
+         return true;
+      /* fall through */
+   case TL_OP_ADD:
+      return is_never_negative(tl_arg(op, 0), steps) && is_never_negative(tl_arg(op, 1), steps);
+   case TL_OP_DIV:
+   case TL_OP_CAST:
+   case TL_OP_RESHAPE:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+      return is_never_negative(tl_arg(op, 0), steps);
+   case TL_OP_MAX:
+      return (tl_is_const(tl_arg(op, 1), &bits) &&
+              constant_lane(tl_arg(op, 1), bits) == LANE_ZERO) ||
+             is_never_negative(tl_arg(op, 0), steps) || is_never_negative(tl_arg(op, 1), steps);
+   }
+   return false;
+}
+
+static void
+report_sum(TlSema *s, const TlOp *op, const TlOp *load)
+{
+   tl_report(s->diags, W0237, op->range, "the sum has", "not 0");
+   tl_help(s->diags, "set them to 0 before: tl.where(mask, .., 0.0), with the mask of the load");
+   tl_note(s->diags, N0200, load->range, "the load, with its mask");
+}
+
+static void
+report_end(TlSema *s, const TlOp *op, const TlOp *load, TlOpcode by)
+{
+   bool is_bare = load->num_args < 3;
+   bool is_here = load->range.file == op->range.file;
+   tl_report(s->diags, W0237, is_here ? load->range : op->range,
+             by == TL_OP_MAX   ? "the greatest is taken of"
+             : by == TL_OP_MIN ? "the least is taken of"
+                               : "the product has",
+             is_bare ? "undefined" : "0");
+   tl_help(s->diags, "give the load other=%s",
+           by == TL_OP_MAX   ? "-float(\"inf\")"
+           : by == TL_OP_MIN ? "float(\"inf\")"
+                             : "1.0");
+   tl_note(s->diags, N0200, is_here ? op->range : load->range,
+           is_here ? "it is taken here" : "the load, with its mask");
+}
+
+void
+tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
+{
+   TlOpcode by = op->opcode == TL_OP_REDUCE ? combined_by(op) : TL_OP_COUNT;
+   if (by == TL_OP_COUNT || op->range.file != s->impl->main->file)
+      return;
+   const TlValue *x = tl_arg(op, 0);
+   const TlType *elem = tl_type_elem(x->type);
+   bool is_whole = x->def && x->def->opcode == TL_OP_RESHAPE;
+   Lanes l = {.affine = a};
+   Lane lane = lane_of(&l, x, is_whole ? ALL_AXES : (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   unsigned steps = 0;
+   bool is_float = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
+   if (!l.load || l.has_whole || lane == LANE_OPEN || (!is_float && by != TL_OP_ADD))
+      return;
+   if (by == TL_OP_ADD && lane != LANE_ZERO)
+      report_sum(s, op, l.load);
+   bool counts = lane == LANE_ZERO && by != TL_OP_ADD && !is_base(tl_result(op, 0), &steps);
+   steps = 0;
+   if (counts && (by != TL_OP_MAX || !is_never_negative(x, &steps)))
+      report_end(s, op, l.load, by);
+}

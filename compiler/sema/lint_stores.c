@@ -1,0 +1,294 @@
+/* Stores that meet others of the same program: elements that it reads again without a barrier,
+ * one place written in each round of a loop, sums of what equal indices lead to. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "sema/lint.h"
+#include "sema/lint_access.h"
+
+enum { MAX_STEPS = 200 };
+
+/* ---- read again ---- */
+typedef struct Reach { /* of the lanes of a tile, behind what they all share */
+   int64_t lo, hi;
+   bool is_known; /* all strides are numbers */
+} Reach;
+
+static Reach
+reach_of(const TlLintAccess *x)
+{
+   Reach r = {.is_known = true};
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      if (t->dim < 0 && !t->num) {
+         r.lo += t->scale;
+         r.hi += t->scale;
+      } else if (t->dim >= 0) {
+         int64_t span = t->scale * ((int64_t)x->pointers->type->shape[t->dim] - 1);
+         r.is_known &= !t->num;
+         r.lo += span < 0 ? span : 0;
+         r.hi += span > 0 ? span : 0;
+      }
+   }
+   return r;
+}
+
+/* The terms that all lanes share, and of lanes (with_lanes) their strides, wherever they go. */
+static bool
+has_same_terms(const TlSum *x, const TlSum *y, bool with_lanes)
+{
+   unsigned counted = 0, others = 0;
+   for (unsigned k = 0; k < y->num; k++)
+      others += with_lanes || (y->term[k].dim < 0 && y->term[k].num);
+   for (unsigned i = 0; i < x->num; i++) {
+      TlTerm t = x->term[i];
+      if (!with_lanes && (t.dim >= 0 || !t.num))
+         continue;
+      unsigned k = 0;
+      TlTerm q;
+      while (k < y->num && !((y->term[k].dim >= 0) == (t.dim >= 0) &&
+                             tl_term_quotient(&t, &y->term[k], &q) && q.scale == 1 && !q.num))
+         k++;
+      if (k == y->num)
+         return false;
+      counted++;
+   }
+   return counted == others;
+}
+
+static const TlTerm *
+only_lane(const TlSum *s)
+{
+   const TlTerm *found = NULL;
+   for (unsigned i = 0; i < s->num; i++) {
+      if (s->term[i].dim >= 0 && found)
+         return NULL;
+      found = s->term[i].dim >= 0 ? &s->term[i] : found;
+   }
+   return found;
+}
+
+/* The same strides along the same dimensions. */
+static bool
+has_same_lanes(const TlLintAccess *x, const TlLintAccess *y)
+{
+   unsigned lanes = 0, found = 0;
+   TlTerm q;
+   for (unsigned k = 0; k < y->sum.num; k++)
+      lanes += y->sum.term[k].dim >= 0;
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      for (unsigned k = 0; t->dim >= 0 && k < y->sum.num; k++)
+         found += y->sum.term[k].dim == t->dim && tl_term_quotient(t, &y->sum.term[k], &q) &&
+                  q.scale == 1 && !q.num;
+   }
+   return found == lanes;
+}
+
+/* x + i * stride and x + i * stride + shift: of tables nothing is said. */
+static bool
+meets_shifted(const TlLintAccess *x, const TlLintAccess *y)
+{
+   const TlTerm *lane = only_lane(&x->sum);
+   int64_t shift = 0;
+   if (!lane || lane->num || !lane->scale)
+      return false;
+   for (unsigned i = 0; i < x->sum.num; i++)
+      shift += x->sum.term[i].dim < 0 && !x->sum.term[i].num ? x->sum.term[i].scale : 0;
+   for (unsigned i = 0; i < y->sum.num; i++)
+      shift -= y->sum.term[i].dim < 0 && !y->sum.term[i].num ? y->sum.term[i].scale : 0;
+   int64_t len = x->pointers->type->shape[lane->dim], steps = shift / lane->scale;
+   return shift % lane->scale == 0 && steps < len && steps > -len;
+}
+
+static bool
+meets(const TlLintAccess *x, const TlLintAccess *y)
+{
+   bool is_same = x->sum.num == y->sum.num;
+   for (unsigned i = 0; is_same && i < x->sum.num; i++) {
+      unsigned k = 0;
+      TlTerm q;
+      while (k < y->sum.num &&
+             !(y->sum.term[k].dim == x->sum.term[i].dim &&
+               tl_term_quotient(&x->sum.term[i], &y->sum.term[k], &q) && q.scale == 1 && !q.num))
+         k++;
+      is_same = k < y->sum.num;
+   }
+   if (is_same || !has_same_terms(&x->sum, &y->sum, false))
+      return false;
+   if (has_same_lanes(x, y))
+      return meets_shifted(x, y);
+   Reach a = reach_of(x), b = reach_of(y);
+   if (a.is_known && b.is_known)
+      return a.lo <= b.hi && b.lo <= a.hi;
+   return has_same_terms(&x->sum, &y->sum, true); /* rows and columns exchanged */
+}
+
+static bool
+check_read_again(TlLintFacts *f, const TlLintAccess *store)
+{
+   TlSema *s = f->s;
+   bool is_candidate = store->is_known && tl_type_num_elems(store->pointers->type) > 1;
+   for (const TlOp *op = store->op->next; is_candidate && op; op = op->next) {
+      if (op->opcode == TL_OP_DEBUG_BARRIER || op->num_regions ||
+          (op->opcode != TL_OP_STORE && tl_has_trait(op, TL_TRAIT_WRITE)))
+         return false;
+      if (op->opcode != TL_OP_LOAD)
+         continue;
+      for (size_t i = 0; i < f->all.len; i++) {
+         const TlLintAccess *y = &f->all.data[i];
+         if (y->op != op || !y->is_known || y->base != store->base || !meets(store, y))
+            continue;
+         tl_report(s->diags, W0258, op->range);
+         tl_help(s->diags, "write tl.debug_barrier() between them");
+         tl_note(s->diags, N0200, store->op->range, "the store");
+         return true;
+      }
+   }
+   return false;
+}
+
+/* ---- in each round ---- */
+static const TlValue *
+base_of(const TlValue *p)
+{
+   while (p->def && (p->def->opcode == TL_OP_ADDPTR || p->def->opcode == TL_OP_SPLAT ||
+                     p->def->opcode == TL_OP_BROADCAST || p->def->opcode == TL_OP_EXPAND_DIMS ||
+                     p->def->opcode == TL_OP_BITCAST))
+      p = tl_arg(p->def, 0);
+   return !p->def && tl_lint_is_argument(p) ? p : NULL;
+}
+
+/* Computed in the loop. */
+static bool
+is_of_loop(const TlValue *v, const TlOp *loop, unsigned *steps)
+{
+   if (!tl_is_defined_in(v, loop) && !(v->block && v->block->region->parent == loop))
+      return false;
+   if (!v->def || ++*steps > MAX_STEPS || v->def->num_regions ||
+       !tl_has_trait(v->def, TL_TRAIT_PURE))
+      return true;
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (is_of_loop(tl_arg(v->def, i), loop, steps))
+         return true;
+   return false;
+}
+
+/* Has the value what the rounds before left? */
+static bool
+is_carried(const TlValue *v, const TlOp *loop, unsigned *steps)
+{
+   if (v->block && v->block->region->parent == loop)
+      return v != tl_for_index(loop);
+   if (!v->def || !tl_is_defined_in(v, loop))
+      return false;
+   if (++*steps > MAX_STEPS || v->def->num_regions)
+      return v->def->opcode != TL_OP_REDUCE || is_carried(tl_arg(v->def, 0), loop, steps);
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (is_carried(tl_arg(v->def, i), loop, steps))
+         return true;
+   return false;
+}
+
+/* Does the loop itself do nothing else to the array? */
+static bool
+is_alone(const TlOp *loop, const TlOp *store, const TlValue *base)
+{
+   const TlBlock *body = loop->regions[0]->block;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      bool is_access = op->opcode == TL_OP_LOAD || op->opcode == TL_OP_STORE;
+      if (op != store && is_access && base_of(tl_arg(op, 0)) == base)
+         return false;
+      if (!is_access && tl_has_trait(op, TL_TRAIT_WRITE))
+         return false;
+   }
+   return true;
+}
+
+/* for ..: store(y, sum(load(..))).  A sum that goes on from round to round is right in the end. */
+static bool
+check_rounds(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlOp *loop = tl_parent(x->op);
+   const TlValue *base = base_of(x->pointers), *mask = tl_pred(x->op);
+   unsigned steps = 0, carried = 0;
+   if (!loop || loop->opcode != TL_OP_FOR || !base || is_of_loop(x->pointers, loop, &steps) ||
+       (mask && is_of_loop(mask, loop, &steps)) || !is_of_loop(tl_arg(x->op, 1), loop, &steps) ||
+       is_carried(tl_arg(x->op, 1), loop, &carried) || !is_alone(loop, x->op, base))
+      return false;
+   tl_report(s->diags, W0259, x->op->range);
+   tl_help(s->diags, "store behind the loop what it ends with, or add what the loop moves to the "
+                     "pointer");
+   return true;
+}
+
+/* ---- equal indices ---- */
+static bool
+is_same_value(const TlValue *a, const TlValue *b, unsigned *steps)
+{
+   if (a == b)
+      return true;
+   const TlOp *x = a->def, *y = b->def;
+   if (!x || !y || x->opcode != y->opcode || x->num_args != y->num_args || !x->num_args ||
+       ++*steps > MAX_STEPS || !tl_has_trait(x, TL_TRAIT_PURE) || x->num_regions)
+      return false;
+   for (unsigned i = 0; i < x->num_args; i++)
+      if (!is_same_value(tl_arg(x, i), tl_arg(y, i), steps))
+         return false;
+   return true;
+}
+
+/* Is a part of the offsets a tile that was loaded? */
+static bool
+has_loaded_index(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || ++*steps > MAX_STEPS)
+      return false;
+   if (op->opcode == TL_OP_LOAD)
+      return tl_type_num_elems(v->type) > 1;
+   bool goes_on = tl_has_trait(op, TL_TRAIT_ELTWISE) || tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS) ||
+                  op->opcode == TL_OP_BROADCAST;
+   for (unsigned i = 0; goes_on && i < op->num_args; i++)
+      if (has_loaded_index(tl_arg(op, i), steps))
+         return true;
+   return false;
+}
+
+/* store(h + bin, load(h + bin) + 1) */
+static bool
+check_equal_indices(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlOp *sum = tl_arg(x->op, 1)->def;
+   while (sum && sum->opcode == TL_OP_CAST)
+      sum = tl_arg(sum, 0)->def;
+   unsigned steps = 0;
+   if (!sum || sum->opcode != TL_OP_ADD || !has_loaded_index(x->pointers, &steps))
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      const TlOp *load = tl_arg(sum, i)->def;
+      while (load && load->opcode == TL_OP_CAST)
+         load = tl_arg(load, 0)->def;
+      steps = 0;
+      if (!load || load->opcode != TL_OP_LOAD ||
+          !is_same_value(tl_arg(load, 0), x->pointers, &steps))
+         continue;
+      tl_report(s->diags, W0262, x->op->range);
+      tl_help(s->diags, "write tl.atomic_add(pointers, value, mask) in place of load, + and store");
+      return true;
+   }
+   return false;
+}
+
+void
+tl_lint_stores(TlLintFacts *f)
+{
+   uint32_t main = f->s->impl->main->file;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      bool is_own = x->op->opcode == TL_OP_STORE && x->op->range.file == main;
+      if (is_own && (check_read_again(f, x) || check_rounds(f, x) || check_equal_indices(f, x)))
+         return;
+   }
+}

@@ -1,0 +1,202 @@
+/* Sums that come out less exact, or of less, than is meant: kept in half precision from round to
+ * round, divided by the length of a tile that a mask cuts, or taken along an axis of which the
+ * program has a part only. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "sema/lint.h"
+#include "sema/lint_access.h"
+
+enum { MAX_STEPS = 100, NUM_AXES = 3 };
+
+static bool
+is_half(const TlType *t)
+{
+   const TlType *e = tl_type_elem(t);
+   return e->kind == TL_TYPE_SCALAR && (e->dtype == TL_FP16 || e->dtype == TL_BF16);
+}
+
+/* acc = zeros(.., fp16); for ..: acc += .. */
+static void
+check_half(TlLintFacts *f, const TlOp *loop)
+{
+   TlSema *s = f->s;
+   for (unsigned i = 0; loop->opcode == TL_OP_FOR && i < loop->num_results; i++) {
+      const TlBlock *body = loop->regions[0]->block;
+      const TlValue *acc = tl_carried(body, i), *next = tl_yielded(body, i);
+      const TlOp *op = next->def;
+      uint64_t bits;
+      if (!is_half(acc->type) || !op || op->opcode != TL_OP_ADD || !acc->name ||
+          !tl_is_const(tl_init(loop, i), &bits) || op->range.file != s->impl->main->file ||
+          (tl_arg(op, 0) != acc && tl_arg(op, 1) != acc))
+         continue;
+      tl_report(s->diags, W0246, op->range, acc->name,
+                tl_dtype_info[tl_type_elem(acc->type)->dtype].text);
+      tl_help(s->diags,
+              "start with tl.zeros(.., tl.float32) and convert what is stored, as store does");
+      return;
+   }
+}
+
+/* The load of a table that the value is, element by element, but for what it is scaled by. */
+static const TlOp *
+load_of(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD)
+      return op;
+   bool goes_on = tl_has_trait(op, TL_TRAIT_ELTWISE);
+   for (unsigned i = 0; goes_on && i < op->num_args; i++) {
+      const TlOp *load = load_of(tl_arg(op, i), steps);
+      if (load)
+         return load;
+   }
+   return NULL;
+}
+
+static const TlLintAccess *
+access_of(const TlLintFacts *f, const TlOp *op)
+{
+   for (size_t i = 0; op && i < f->all.len; i++)
+      if (f->all.data[i].op == op)
+         return &f->all.data[i];
+   return NULL;
+}
+
+/* Is the axis cut over the programs of a grid axis? */
+static bool
+is_cut(TlLintFacts *f, const TlLintAccess *x, unsigned d)
+{
+   TlTerm stride;
+   TlSum index;
+   if (!tl_lint_index(f, x, d, &stride, &index))
+      return false;
+   for (int axis = 0; axis < NUM_AXES; axis++)
+      if (tl_lint_has_program(&index, axis))
+         return true;
+   return false;
+}
+
+/* The whole axis: arange(0, BLOCK) alone, below a size. */
+static bool
+is_whole(TlLintFacts *f, const TlLintAccess *x, unsigned d)
+{
+   TlTerm stride;
+   TlSum index;
+   if (!tl_lint_index(f, x, d, &stride, &index) || index.num != 1)
+      return false;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_same_sum(&x->bound[i].index, &index))
+         return true;
+   return false;
+}
+
+/* Does what the reduction gives go back to each element of a tile of two dimensions? */
+static bool
+goes_back(const TlValue *v, unsigned *steps)
+{
+   for (const TlUse *u = v->uses; u && ++*steps < MAX_STEPS; u = u->next) {
+      const TlOp *op = u->user;
+      if (op->opcode == TL_OP_BROADCAST && tl_result(op, 0)->type->rank == 2)
+         return true;
+      bool goes_on = op->num_results == 1 && (tl_has_trait(op, TL_TRAIT_ELTWISE) ||
+                                              tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS));
+      if (goes_on && goes_back(tl_result(op, 0), steps))
+         return true;
+   }
+   return false;
+}
+
+/* softmax of blocks of rows, along the rows' axis */
+static bool
+check_cut(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   unsigned steps = 0, back = 0;
+   const TlValue *of = tl_arg(op, 0);
+   const TlLintAccess *x = of->type->rank == 2 ? access_of(f, load_of(of, &steps)) : NULL;
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   if (!x || !x->is_known || x->pointers->type->rank != 2 || !is_cut(f, x, axis) ||
+       !is_whole(f, x, 1 - axis) || !goes_back(tl_result(op, 0), &back))
+      return false;
+   tl_report(s->diags, W0247, op->range, axis);
+   tl_help(s->diags, "each program has whole %s: axis=%u", axis ? "columns" : "rows", 1 - axis);
+   return true;
+}
+
+static bool
+is_length(const TlValue *v, uint32_t len)
+{
+   uint64_t bits;
+   const TlType *e = tl_type_elem(v->type);
+   if (!tl_is_const(v, &bits) || e->kind != TL_TYPE_SCALAR)
+      return false;
+   double value = tl_dtype_is_float(e->dtype) ? tl_bits_to_double(e->dtype, bits)
+                                              : (double)tl_bits_to_int(e->dtype, bits);
+   return value == len;
+}
+
+/* sum(load(.., mask=i < n)) / BLOCK */
+static bool
+check_mean(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   unsigned steps = 0;
+   const TlLintAccess *x = access_of(f, load_of(tl_arg(op, 0), &steps));
+   int axis = (int)tl_attr_int(op, TL_ATTR_AXIS);
+   uint32_t len = tl_arg(op, 0)->type->shape[axis];
+   if (!x || len < 2)
+      return false;
+   const TlValue *n = NULL;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, axis) &&
+          x->bound[i].index.num == 1)
+         n = tl_lint_argument(&x->bound[i].limit);
+   for (const TlUse *u = n && n->name ? tl_result(op, 0)->uses : NULL; u; u = u->next) {
+      if (u->user->opcode != TL_OP_DIV || tl_arg(u->user, 0) != tl_result(op, 0) ||
+          !is_length(tl_arg(u->user, 1), len))
+         continue;
+      tl_report(s->diags, W0248, u->user->range, len, n->name);
+      tl_help(s->diags, "divide by %s", n->name);
+      return true;
+   }
+   return false;
+}
+
+/* x * x of int8, added up or made wider afterwards */
+static bool
+check_narrow(TlLintFacts *f, const TlOp *op)
+{
+   const TlType *e = tl_type_elem(tl_result(op, 0)->type);
+   uint64_t bits;
+   bool is_narrow = e->kind == TL_TYPE_SCALAR && (e->dtype == TL_I8 || e->dtype == TL_U8);
+   if (!is_narrow || tl_is_const(tl_arg(op, 0), &bits) || tl_is_const(tl_arg(op, 1), &bits))
+      return false;
+   for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next) {
+      const TlType *to =
+         u->user->opcode == TL_OP_CAST ? tl_type_elem(tl_result(u->user, 0)->type) : NULL;
+      if (!to || tl_dtype_info[to->dtype].bits <= 8)
+         continue;
+      tl_report(f->s->diags, W0257, op->range, tl_dtype_info[e->dtype].text);
+      tl_help(f->s->diags, "convert the factors first: x.to(tl.int32)");
+      return true;
+   }
+   return false;
+}
+
+void
+tl_lint_sums(TlLintFacts *f)
+{
+   const TlBlock *top = f->func->body->block;
+   bool is_told = false, is_narrow_told = false;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      check_half(f, op);
+      bool is_product = op->opcode == TL_OP_MUL && op->range.file == f->s->impl->main->file;
+      is_narrow_told |= is_product && !is_narrow_told && check_narrow(f, op);
+      bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
+                    op->range.file == f->s->impl->main->file;
+      if (is_sum && !is_told)
+         is_told = check_mean(f, op) || check_cut(f, op);
+   }
+}
