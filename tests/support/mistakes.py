@@ -16,8 +16,8 @@ eight numbers of fp64, DIR a folder.
 --unseen takes mistakes_unseen.txt and those that are numbered, each written before any of it was run and
 without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the
 whole answer, in any case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
-kernels.py, "$ c" the statements of one; both end with something on the standard error.  What was wanted
-stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
+kernels.py, "$ c" the statements of one, "$ sh" a script among whose commands is tilec; all end with
+something on the standard error.  What was wanted stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
 error once it is answered."""
 import concurrent.futures
 import importlib.util
@@ -137,7 +137,8 @@ class Unseen(Mistake):
              "mistakes_unseen_4.txt", "mistakes_unseen_5.txt", "mistakes_unseen_6.txt",
              "mistakes_unseen_7.txt", "mistakes_unseen_8.txt", "mistakes_unseen_9.txt",
              "mistakes_unseen_10.txt", "mistakes_unseen_11.txt",
-             "mistakes_unseen_12.txt", "mistakes_unseen_13.txt", "mistakes_unseen_14.txt")
+             "mistakes_unseen_12.txt", "mistakes_unseen_13.txt", "mistakes_unseen_14.txt",
+             "mistakes_unseen_15.txt")
 
     @staticmethod
     def words(line):
@@ -209,9 +210,13 @@ def answer_of_program(tilec, folder, m):
     """What a program in Python or C is told by the library beside TILEC."""
     library = os.path.join(os.path.dirname(tilec), "../runtime/libtilec.so")
     environment = {**os.environ, "TILEC_LIBRARY": library, "PYTHONDONTWRITEBYTECODE": "1",
-                   "PYTHONPATH": os.path.join(ROOT, "runtime/python")}
+                   "PYTHONPATH": os.path.join(ROOT, "runtime/python"),
+                   "TILEC_CMAKE": os.path.join(ROOT, "cmake"),
+                   "PATH": os.path.dirname(tilec) + os.pathsep + os.environ.get("PATH", "")}
     program = [sys.executable, m.name + ".py"]
-    if m.command == "c":
+    if m.command == "sh":
+        program = ["sh", "-c", m.source]
+    elif m.command == "c":
         program = [os.path.join(folder, m.name)]
         write_file(program[0] + ".c", (C_PROGRAM % m.source).encode())
         subprocess.run([os.environ.get("CC", "cc"), "-I" + os.path.join(ROOT, "compiler/include"),
@@ -221,12 +226,14 @@ def answer_of_program(tilec, folder, m):
         write_file(os.path.join(folder, m.name + ".py"), m.source.encode())
     run = subprocess.run(program, capture_output=True, encoding="utf-8", errors="replace",
                          timeout=60, cwd=folder, env=environment)
-    last = run.stderr[max(run.stderr.rfind("\n  File"), 0):]
+    last = run.stderr
+    if m.command != "sh":
+        last = last[max(last.rfind("\n  File"), 0):]
     return m.judge(None, last, last), run.stderr
 
 
 def answer(tilec, folder, m):
-    if m.command in ("c", "python"):
+    if m.command in ("c", "python", "sh"):
         return answer_of_program(tilec, folder, m)
     return (answer_of_command if m.command else answer_of_source)(tilec, folder, m)
 
