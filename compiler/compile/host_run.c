@@ -273,7 +273,7 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
                      .cancel = h->launch->cancel,
                      .multiprocessors = h->launch->multiprocessors,
                      .print = print_line,
-                     .warn = h->checks == TL_HOST_CHECKED ? keep_warning : NULL,
+                     .warn = h->checks == TL_HOST_PLAIN ? NULL : keep_warning,
                      .user = h};
    TlSimFault e = {0};
    TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);
@@ -303,6 +303,8 @@ run(HostRun *h)
    };
    bool is_sim = h->func->state == TL_STATE_LOWERED;
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
+   if (status == TILEC_OK && h->diags.num_errors) /* -Werror */
+      status = TILEC_FAULT;
    if (status != TILEC_OK || h->diags.first) /* a checked run may end well, with warnings */
       render_message(h);
    if ((status == TILEC_OK || status == TILEC_LIMIT) && h->launch->cancel && *h->launch->cancel)

@@ -260,14 +260,37 @@ static const char type_help[] =
    "a number is fp32, i32 or another type of elements, an array a pointer to them, *fp32; the rest "
    "is constexpr";
 
-/* *float, i4, `unsigned *` */
+/* i128, uint256, fp128: the widest type of that kind; NULL: no name of a type of so many bits. */
+static const char *
+widest_type(const char *word)
+{
+   size_t len = strcspn(word, "0123456789");
+   bool is_float = tl_is_word("fp", word, len) || tl_is_word("f", word, len) ||
+                   tl_is_word("float", word, len);
+   bool is_signed = tl_is_word("i", word, len) || tl_is_word("int", word, len);
+   bool is_unsigned = tl_is_word("u", word, len) || tl_is_word("uint", word, len);
+   char *end;
+   unsigned long bits = strtoul(word + len, &end, 10);
+   if (*end || bits <= 64)
+      return NULL;
+   return is_float ? "fp64" : is_signed ? "i64" : is_unsigned ? "u64" : NULL;
+}
+
+static const char separators[] = "entries are separated by ','; a value stands alone in the "
+                                 "parameter's place, 128, or is given by its name, -D BLOCK=128";
+
+/* *float, i4, `unsigned *`, torch.float32 */
 static void
 help_type(TlSema *s, const char *text)
 {
    size_t len = strcspn(text, " *");
    bool is_pointer = *text == '*', is_behind = len && strchr(text, '*');
    const char *word = is_behind ? tl_arena_strndup(s->arena, text, len) : text + is_pointer;
+   const char *dot = strrchr(word, '.'), *star = is_pointer ? "*" : "", *wide;
+   word = dot ? dot + 1 : word; /* the module of another package */
    const char *near = tl_other_type(word, strlen(word));
+   const TlType *own = near ? NULL : tl_parse_type_text(s, word, strlen(word));
+   near = own && own->kind == TL_TYPE_SCALAR ? tl_dtype_info[own->dtype].text : near;
    if (tl_starts_with(text, "constexpr[")) {
       tl_help(s->diags, "write constexpr alone: its value has the type");
       return;
@@ -282,10 +305,18 @@ help_type(TlSema *s, const char *text)
       tl_help(s->diags, "the '*' of a pointer type comes first: *%s", near ? near : word);
       return;
    }
+   size_t first = strcspn(text, " "), next = first + strspn(text + first, " ");
    if (near)
-      tl_help(s->diags, "write %s%s for it", is_pointer ? "*" : "", near);
+      tl_help(s->diags, "write %s%s for it", star, near);
+   else if (text[next] && tl_parse_type_text(s, text, first)) /* *fp32 i32 */
+      tl_help(s->diags, "'%.*s' is a type, what follows is the next entry: %s", (int)first, text,
+              separators);
+   else if ((wide = widest_type(word)))
+      tl_help(s->diags, "no type has more than 64 bits: %s%s is the widest of its kind", star, wide);
+   else if (is_pointer && strcmp(word, "void") == 0)
+      tl_help(s->diags, "a pointer has the type of its elements: *i8 for bytes");
    else if ((near = nearest_type(word)))
-      tl_help(s->diags, "did you mean '%s%s'?", is_pointer ? "*" : "", near);
+      tl_help(s->diags, "did you mean '%s%s'?", star, near);
    else
       tl_help(s->diags, "%s", type_help);
 }
@@ -710,9 +741,6 @@ is_type_entry(const char *text)
 {
    return text[0] == '*' || tl_starts_with(text, "tensordesc");
 }
-
-static const char separators[] = "entries are separated by ','; a value stands alone in the "
-                                 "parameter's place, 128, or is given by its name, -D BLOCK=128";
 
 /* "x, y, n" */
 static const char *

@@ -201,7 +201,7 @@ def answer_of_command(tilec, folder, m):
     words = [pattern.sub(lambda n: names[n.group()], w) for w in shlex.split(m.command)]
     run = subprocess.run([tilec, *words], capture_output=True, encoding="utf-8", errors="replace",
                          timeout=60, cwd=folder)
-    is_refused = run.returncode in (1, 2, 3) or "warning" in run.stderr
+    is_refused = run.returncode in (1, 2, 3, 4) or "warning" in run.stderr
     bad = [] if is_refused else ["exit code %d" % run.returncode]
     return bad + m.judge(None, run.stderr, run.stderr), run.stderr
 

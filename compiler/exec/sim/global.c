@@ -30,6 +30,40 @@ aligned_to(const SimSite *s, uint32_t bytes)
    return s->op->opcode == TL_OP_CP_ASYNC ? s->bytes : bytes;
 }
 
+/* At most one warning of each argument, of the first block. */
+static void
+warn_unwritten(SimThread *t, const TlHostSite *s, uint64_t slot, TlExecFault f)
+{
+   SimLaunch *l = t->block->launch;
+   SimWarning *w = &l->unwritten[slot];
+   pthread_mutex_lock(&l->lock);
+   if (!w->block || t->block->number + 1 < w->block) {
+      f.kind = TL_FAULT_UNDEFINED_SEEN;
+      f.is_unwritten = true;
+      *w = (SimWarning){t->block->number + 1, sim_place(t, s, (TlSimFault){.base = f}).base};
+      w->fault.origin = w->fault.range;
+      w->fault.origin_op = f.op;
+   }
+   pthread_mutex_unlock(&l->lock);
+}
+
+/* An access of an array that was made without values: what is written has one from now on. */
+static void
+see_unwritten(SimThread *t, const TlHostSite *s, uint64_t slot, SimUse use, TlExecFault f)
+{
+   uint8_t *written = t->block->launch->written[slot] + f.byte;
+   const SimSite *site = sim_site(s);
+   bool is_atomic = use == SIM_UPDATES && !site->is_volatile;
+   bool is_exchange = site->op->opcode == TL_OP_ATOM_RMW && site->word == TL_RMW_XCHG;
+   const uint8_t *first = memchr(written, 0, f.bytes);
+   if (first && (use == SIM_READS || (use == SIM_UPDATES && !is_exchange))) {
+      f.byte += first - written;
+      warn_unwritten(t, s, slot, f);
+   }
+   if (use == SIM_WRITES || is_atomic)
+      memset(written, 1, f.bytes);
+}
+
 uint8_t *
 sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, SimUse use,
            const unsigned char *data)
@@ -62,6 +96,8 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
    else {
       uint8_t *p = (uint8_t *)a->data + offset;
       assert(use != SIM_WRITES || data);
+      if (l->written && l->written[slot] && use != SIM_LANDS)
+         see_unwritten(t, s, slot, use, f);
       t->block->syncs += use == SIM_UPDATES || l->watch[slot] == SIM_ORDERS;
       if (use != SIM_LANDS && l->watch[slot] == SIM_RACES)
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});

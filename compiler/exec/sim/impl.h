@@ -139,6 +139,8 @@ typedef struct SimLaunch {
    uint64_t num_blocks;
    const TlSimOptions *opts;
    SimWarning *warnings;    /* by hint, under `lock`; NULL: not wanted */
+   uint8_t **written;       /* by argument: by byte of one that is_empty; NULL: there is none */
+   SimWarning *unwritten;   /* by argument, under `lock`: the first read of what nothing wrote */
    bool count;              /* statistics are wanted */
    uint64_t deadline_ns;    /* 0 = none */
    _Atomic uint64_t next;   /* block to be handed out */

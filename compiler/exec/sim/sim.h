@@ -63,6 +63,7 @@ typedef struct TlSimOptions {
                                  line has its newline; NULL = dropped */
    void (*warn)(void *user,
                 const TlExecFault *warning); /* of broken promises, where the code checks
+                                 them, and of reads of what is_empty and not written
                                  them; after the run; NULL = dropped */
    void *user;
 } TlSimOptions;

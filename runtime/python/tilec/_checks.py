@@ -46,6 +46,9 @@ def _check_where(file, on):
     if file is not None and not isinstance(file, (str, bytes, os.PathLike)):
         raise TypeError("file= is the path of a .tile or .py file; got %r of type %s"
                         % (file, type(file).__name__))
+    if isinstance(file, str) and "\n" in file:
+        raise ValueError("file= is the path of a .tile or .py file; this is a text of %d lines: "
+                         "source= takes it" % (file.count("\n") + 1))
     if on is not None and on not in _EXECUTORS:
         raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
 
