@@ -136,49 +136,6 @@ may_be_argument(const TlCommandLine *cl, const char *name)
    return (tl_option_rows[TL_OPT_ARG].commands & cl->command) && *name && !strchr(name, '-');
 }
 
-/* The only option whose name begins with the word or has it behind a hyphen (--sig, --stages), else
- * one spelt nearly so.  value: "=.." that follows the word, or "". */
-static const char *
-nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name, const char *value)
-{
-   const TlOtherOption *other = other_option(name);
-   if (other && !(tl_option_rows[other->id].commands & cl->command))
-      other = NULL;
-   if (other && other->use[0] == '-' && !strchr(other->use, ' '))
-      return tl_arena_printf(arena, "did you mean '%s'?", other->use);
-   if (other)
-      return tl_arena_printf(arena, "write %s", other->use);
-   size_t len = strlen(name);
-   unsigned parts = 0;
-   TlNearest near = {.name = name};
-   const char *whole = NULL;
-   for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
-      const char *option = tl_option_rows[i].name, *part = strstr(option, name);
-      if (len > 2)
-         tl_nearest_try(&near, option);
-      if (len > 2 && part && (part == option || part[-1] == '-')) {
-         parts++;
-         whole = option;
-      }
-   }
-   const char *found = parts == 1 ? whole : near.best;
-   if (found)
-      return tl_arena_printf(arena, "did you mean '--%s'?", found);
-   if (may_be_argument(cl, name))
-      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s%s", name,
-                             *value ? value : "=VALUE");
-   return tl_arena_printf(arena, "see tilec help %s", cl->command_name);
-}
-
-static int
-find_long(const char *name, size_t len)
-{
-   for (int i = 0; i < TL_OPT_COUNT; i++)
-      if (strlen(tl_option_rows[i].name) == len && memcmp(tl_option_rows[i].name, name, len) == 0)
-         return i;
-   return -1;
-}
-
 /* "run, bench, tune do" */
 static const char *
 who_takes(TlArena *arena, unsigned takers)
@@ -190,6 +147,64 @@ who_takes(TlArena *arena, unsigned takers)
          tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", commands[c].name);
    tl_sb_printf(&sb, takers & (takers - 1) ? " do" : " does");
    return tl_sb_cstr(&sb);
+}
+
+/* The only option of these commands whose name begins with the word or has it behind a hyphen
+ * (--sig, --stages), else one spelt nearly so; -1: none. */
+static int
+option_like(const char *name, unsigned of_commands)
+{
+   size_t len = strlen(name);
+   unsigned parts = 0;
+   int whole = -1, best = -1;
+   TlNearest near = {.name = name};
+   for (int i = 0; len > 2 && i < TL_OPT_COUNT; i++) {
+      const char *option = tl_option_rows[i].name, *part = strstr(option, name);
+      const char *before = near.best;
+      if (!(tl_option_rows[i].commands & of_commands))
+         continue;
+      tl_nearest_try(&near, option);
+      best = near.best == before ? best : i;
+      if (part && (part == option || part[-1] == '-')) {
+         parts++;
+         whole = i;
+      }
+   }
+   return parts == 1 ? whole : best;
+}
+
+/* What an unknown option was to be.  value: "=.." that follows the word, or "". */
+static const char *
+nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name, const char *value)
+{
+   const TlOtherOption *other = other_option(name);
+   if (other && !(tl_option_rows[other->id].commands & cl->command))
+      other = NULL;
+   if (other && other->use[0] == '-' && !strchr(other->use, ' '))
+      return tl_arena_printf(arena, "did you mean '%s'?", other->use);
+   if (other)
+      return tl_arena_printf(arena, "write %s", other->use);
+   int found = option_like(name, cl->command);
+   if (found >= 0)
+      return tl_arena_printf(arena, "did you mean '--%s'?", tl_option_rows[found].name);
+   if (may_be_argument(cl, name))
+      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s%s", name,
+                             *value ? value : "=VALUE");
+   found = option_like(name, ~0u);
+   if (found >= 0)
+      return tl_arena_printf(arena, "this command has no '--%s' either, %s",
+                             tl_option_rows[found].name,
+                             who_takes(arena, tl_option_rows[found].commands));
+   return tl_arena_printf(arena, "see tilec help %s", cl->command_name);
+}
+
+static int
+find_long(const char *name, size_t len)
+{
+   for (int i = 0; i < TL_OPT_COUNT; i++)
+      if (strlen(tl_option_rows[i].name) == len && memcmp(tl_option_rows[i].name, name, len) == 0)
+         return i;
+   return -1;
 }
 
 static void

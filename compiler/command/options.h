@@ -103,4 +103,8 @@ typedef struct TlExitCode {
 } TlExitCode;
 extern const TlExitCode tl_exit_codes[];
 
+/* Text from column `at` on, wrapped between words; the lines that follow begin at `indent`, those
+ * before them end with `more`.  (help.c) */
+void tl_wrap_text(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more);
+
 #endif
