@@ -164,11 +164,17 @@ warn_of_assumptions(TlCommand *c, TlCompilation *comp)
    c->has_warned = true;
 }
 
+bool
+tl_cmd_is_json(const TlCommand *c)
+{
+   const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
+   return format && strcmp(format, "json") == 0;
+}
+
 void
 tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
 {
-   const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
-   bool json = format && strcmp(format, "json") == 0;
+   bool json = tl_cmd_is_json(c);
    if (comp->arena && !setjmp(comp->oom)) {
       if (comp->file)
          warn_of_assumptions(c, comp);

@@ -17,10 +17,7 @@ typedef struct HostRun {
    const TlCompilation *comp;
    const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
-   TlHostChecks checks;
-   const bool *empty;   /* by launch argument, what TlExecArg says; NULL: none is */
-   TlExecStats *counts; /* of the CPU executor; NULL = not wanted */
-   TlSimStats *stats;   /* of the simulator; NULL = not wanted */
+   TlHostExtra extra;
    TilecFault *fault;
    bool no_memory; /* what failed is memory */
 } HostRun;
@@ -131,7 +128,7 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
       if (next == h->launch->num_args) {
          return bad_argument(h, p, "it is missing");
       }
-      bool is_empty = h->empty && h->empty[next];
+      bool is_empty = h->extra.empty && h->extra.empty[next];
       const TilecArg *a = &h->launch->args[next++];
       if (!p->is_runtime)
          continue; /* folded: the code has its value */
@@ -159,18 +156,30 @@ param_named(const TlFunc *f, const char *name)
    return NULL;
 }
 
-/* The reports so far are the message. */
-static void
-render_message(HostRun *h)
+/* The reports so far, without the last newline. */
+static const char *
+rendered(HostRun *h, bool as_json, bool in_color, size_t *len)
 {
    TlSb sb;
    tl_sb_init(&sb, h->arena);
    for (const TlDiag *d = h->diags.first; d; d = d->next)
-      tl_diag_render(&h->diags, d, false, &sb);
-   size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
-   const char *text = tl_sb_cstr(&sb);
+      if (as_json)
+         tl_diag_render_json(&h->diags, d, &sb);
+      else
+         tl_diag_render(&h->diags, d, in_color, &sb);
+   *len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
+   return tl_sb_cstr(&sb);
+}
+
+/* The reports so far are the message. */
+static void
+render_message(HostRun *h)
+{
+   size_t len;
+   const char *text = rendered(h, h->extra.as_json, h->extra.in_color, &len);
    if (h->launch->on_fault && len)
       h->launch->on_fault(h->launch->user, text, len);
+   text = rendered(h, false, false, &len);
    if (len >= sizeof h->fault->message) {
       size_t whole = sizeof h->fault->message - 1;
       while (whole && text[whole] != '\n')
@@ -246,14 +255,14 @@ static TlExecStatus
 run_typed(HostRun *h, const TlExecArg *args, unsigned n)
 {
    TlExecOptions o = {.threads = h->launch->num_threads,
-                      .checked = h->checks == TL_HOST_CHECKED,
-                      .watched = h->checks == TL_HOST_WATCHED,
+                      .checked = h->extra.checks == TL_HOST_CHECKED,
+                      .watched = h->extra.checks == TL_HOST_WATCHED,
                       .max_ms = h->launch->timeout_ms,
                       .cancel = h->launch->cancel,
                       .print = print_line,
                       .warn = keep_warning,
                       .memory = find_memory,
-                      .stats = h->counts,
+                      .stats = h->extra.counts,
                       .user = h};
    TlExecFault e = {0};
    TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
@@ -273,10 +282,10 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
                      .cancel = h->launch->cancel,
                      .multiprocessors = h->launch->multiprocessors,
                      .print = print_line,
-                     .warn = h->checks == TL_HOST_PLAIN ? NULL : keep_warning,
+                     .warn = h->extra.checks == TL_HOST_PLAIN ? NULL : keep_warning,
                      .user = h};
    TlSimFault e = {0};
-   TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);
+   TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->extra.stats);
    if (status != TL_EXEC_OK) {
       describe_fault(h, &e.base);
       h->fault->thread = e.thread;
@@ -325,8 +334,8 @@ function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
 }
 
 TilecStatus
-tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChecks checks,
-            const bool *empty, TlExecStats *counts, TlSimStats *stats, TilecFault *fault)
+tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, const TlHostExtra *extra,
+            TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
@@ -353,10 +362,7 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChec
    *h = (HostRun){.comp = comp,
                   .func = func,
                   .launch = launch,
-                  .checks = checks,
-                  .empty = empty,
-                  .counts = counts,
-                  .stats = stats,
+                  .extra = *extra,
                   .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
@@ -382,5 +388,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_run_host(&program->comp, &l, TL_HOST_PLAIN, NULL, NULL, NULL, fault);
+   return tl_run_host(&program->comp, &l, &(TlHostExtra){0}, fault);
 }
