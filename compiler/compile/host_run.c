@@ -233,18 +233,15 @@ keep_warning(void *user, const TlExecFault *warning)
 /* Memory that the caller knows, or an argument's by its own address: a kernel may read that from a
  * table. */
 static bool
-find_memory(void *user, uint64_t address, TlExecMemory *out)
+find_memory(void *user, uint64_t address, TilecMemory *out)
 {
    const TilecHostLaunch *l = ((HostRun *)user)->launch;
-   TilecMemory m;
-   if (l->memory && l->memory(l->user, address, &m)) {
-      *out = (TlExecMemory){m.begin, m.bytes, m.is_read_only};
+   if (l->memory && l->memory(l->user, address, out))
       return true;
-   }
    for (size_t i = 0; i < l->num_args; i++) {
       const TilecArg *a = &l->args[i];
       if (a->kind == TILEC_ARG_POINTER && address - (uintptr_t)a->as.ptr < a->bytes) {
-         *out = (TlExecMemory){a->as.ptr, a->bytes, false};
+         *out = (TilecMemory){a->as.ptr, a->bytes, false};
          return true;
       }
    }
