@@ -198,7 +198,7 @@ other_elements(const char *descr)
    case '>':
       return ": its bytes are in the other order; save array.astype(array.dtype.newbyteorder('='))";
    case 'O':
-      return ": these are Python objects; save numpy.array(values, numpy.float32)";
+      return ": these are Python objects; save array.astype(numpy.float32)";
    case 'c':
       return ": these are complex; save real and imaginary parts, array.view(numpy.float32) of "
              "'<c8'";

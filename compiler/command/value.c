@@ -122,10 +122,11 @@ array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const ch
          return tl_not_taken(why, tl_arena_printf(arena, "'%s' lacks the ] behind its sizes", *p));
       if (end == s || !isdigit((unsigned char)*s) || errno || a->rank == 32 ||
           (*end != ',' && *end != ']'))
-         return tl_not_taken(why, tl_arena_printf(arena,
-                                                  "a dimension must be a number from 0 on, with "
-                                                  "',' before the next, as in %s:fp32[2,64]; found '%s'",
-                                                  how, s));
+         return tl_not_taken(why,
+                             tl_arena_printf(arena,
+                                             "a dimension must be a number from 0 on, with "
+                                             "',' before the next, as in %s:fp32[2,64]; found '%s'",
+                                             how, s));
       a->shape[a->rank++] = v;
       s = *end == ',' ? end + 1 : end;
    }
@@ -165,21 +166,20 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
             tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1));
    } else if (*rest || is_full) {
       return tl_not_taken(
-         why, *rest
-                 ? tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
-                                   is_full    ? ":VALUE"
-                                   : is_randn ? "[:SEED]"
-                                              : "; equal elements are made by "
-                                                "full:DTYPE[N,..]:VALUE")
-                 : tl_arena_printf(arena, "'full' lacks the value of its elements: write full:%s:1",
-                                   whole));
+         why, *rest ? tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
+                                      is_full    ? ":VALUE"
+                                      : is_randn ? "[:SEED]"
+                                                 : "; equal elements are made by "
+                                                   "full:DTYPE[N,..]:VALUE")
+                    : tl_arena_printf(
+                         arena, "'full' lacks the value of its elements: write full:%s:1", whole));
    }
    double low, high;
    if (is_full && !tl_dtype_is_float(a->dtype) &&
        (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high)))
-      return tl_not_taken(why, tl_arena_printf(arena, "%s does not fit %s, which is from %.0f to %.0f",
-                                               rest + 1, tl_dtype_info[a->dtype].text, low,
-                                               floor(high)));
+      return tl_not_taken(
+         why, tl_arena_printf(arena, "%s does not fit %s, which is from %.0f to %.0f", rest + 1,
+                              tl_dtype_info[a->dtype].text, low, floor(high)));
    if (!tl_array_alloc(a)) {
       a->fault = TL_ARRAY_NO_MEMORY;
       uint64_t elems = 1;

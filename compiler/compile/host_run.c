@@ -356,11 +356,7 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, const TlHo
    HostRun *h = malloc(sizeof *h);
    if (!h)
       return TILEC_NO_MEMORY;
-   *h = (HostRun){.comp = comp,
-                  .func = func,
-                  .launch = launch,
-                  .extra = *extra,
-                  .fault = f};
+   *h = (HostRun){.comp = comp, .func = func, .launch = launch, .extra = *extra, .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;

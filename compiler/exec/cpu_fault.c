@@ -64,8 +64,8 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_report(diags, E0608, f->range, f->op, place);
    else if (f->buffer && f->elem_bytes) /* seen where it is read */
       tl_report(diags, W0605, f->range, f->op,
-                tl_arena_printf(diags->arena, "%s[%lld] is read before it is written; %s", f->buffer,
-                                (long long)(f->byte / f->elem_bytes), place));
+                tl_arena_printf(diags->arena, "%s[%lld] is read before it is written; %s",
+                                f->buffer, (long long)(f->byte / f->elem_bytes), place));
    else
       tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {

@@ -103,10 +103,10 @@ static json_t *
 hover_dtype(const TlRequest *r, size_t begin, size_t end, TlDtype t)
 {
    TlArena *arena = r->doc->comp.arena;
-   const char *what = tl_dtype_is_float(t)                  ? "floating point"
-                      : t == TL_I1                          ? "boolean"
+   const char *what = tl_dtype_is_float(t)              ? "floating point"
+                      : t == TL_I1                      ? "boolean"
                       : tl_dtype_info[t].text[0] == 'u' ? "unsigned integer"
-                                                            : "signed integer";
+                                                        : "signed integer";
    return hover(r, begin, end, tl_arena_printf(arena, "(type) %s", tl_dtype_info[t].text),
                 tl_arena_printf(arena, "%s, %u bits; tl.%s", what, tl_dtype_info[t].bits,
                                 tl_dtype_info[t].triton_name));
@@ -249,9 +249,9 @@ tl_lsp_callee(const TlDocument *d, const TlOpenCall *call, TlCallee *out)
       return true;
    }
    const char *whole = tl_signature_of(d, n, file), *params = strchr(whole, '(') + 1;
-   *out = (TlCallee){tl_ast_Function(n)->name,
-                     tl_arena_strndup(d->comp.arena, params, strlen(params) - 1),
-                     tl_docstring_of(n)};
+   *out =
+      (TlCallee){tl_ast_Function(n)->name,
+                 tl_arena_strndup(d->comp.arena, params, strlen(params) - 1), tl_docstring_of(n)};
    return true;
 }
 

@@ -231,9 +231,9 @@ call_kind(const Reader *r, const TlAstCall *call)
    const char *method = call->args.len ? ARGUMENTS : NO_ARGUMENTS;
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
       bool is_array = strcmp(rows[i].of, OF_ARRAY) == 0;
-      bool is_of = !of ? strcmp(rows[i].of, BARE) == 0
-                       : is_array || strcmp(rows[i].of, module) == 0 ||
-                            strcmp(rows[i].of, method) == 0;
+      bool is_of =
+         !of ? strcmp(rows[i].of, BARE) == 0
+             : is_array || strcmp(rows[i].of, module) == 0 || strcmp(rows[i].of, method) == 0;
       if (is_of && tl_word_is_listed(rows[i].names, name) &&
           (!is_array || kind_of(r, of) == TL_ARG_ARRAY))
          return rows[i].gives;

@@ -455,10 +455,9 @@ tl_import_value(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
 bool
 tl_import_place(TlSema *s, const TlAstImport *import, const TlAstAlias *a, TlRange *range)
 {
-   TlSourceModule *source =
-      import->is_from ? find_source(s, s->impl->main, (unsigned)import->level,
-                                    import->module ? import->module : "")
-                      : NULL;
+   TlSourceModule *source = import->is_from ? find_source(s, s->impl->main, (unsigned)import->level,
+                                                          import->module ? import->module : "")
+                                            : NULL;
    const TlGlobal *g = source ? tl_global_find(s, source, a->name) : NULL;
    if (g)
       *range = g->range;

@@ -265,8 +265,8 @@ static const char *
 widest_type(const char *word)
 {
    size_t len = strcspn(word, "0123456789");
-   bool is_float = tl_is_word("fp", word, len) || tl_is_word("f", word, len) ||
-                   tl_is_word("float", word, len);
+   bool is_float =
+      tl_is_word("fp", word, len) || tl_is_word("f", word, len) || tl_is_word("float", word, len);
    bool is_signed = tl_is_word("i", word, len) || tl_is_word("int", word, len);
    bool is_unsigned = tl_is_word("u", word, len) || tl_is_word("uint", word, len);
    char *end;
@@ -312,7 +312,8 @@ help_type(TlSema *s, const char *text)
       tl_help(s->diags, "'%.*s' is a type, what follows is the next entry: %s", (int)first, text,
               separators);
    else if ((wide = widest_type(word)))
-      tl_help(s->diags, "no type has more than 64 bits: %s%s is the widest of its kind", star, wide);
+      tl_help(s->diags, "no type has more than 64 bits: %s%s is the widest of its kind", star,
+              wide);
    else if (is_pointer && strcmp(word, "void") == 0)
       tl_help(s->diags, "a pointer has the type of its elements: *i8 for bytes");
    else if ((near = nearest_type(word)))
@@ -1044,9 +1045,19 @@ apply_defines(TlSema *s, Spec *p)
             continue;
          found = true;
          bool from_signature = p->args[i].is_given;
-         if (!from_signature || p->args[i].is_constant)
-            set_constant(&p->args[i], tl_read_value(s, p->given->define_values.data[k],
-                                                    param(p, i)->node.range));
+         const char *value = p->given->define_values.data[k];
+         if (!from_signature || p->args[i].is_constant) {
+            set_constant(&p->args[i], tl_read_value(s, value, param(p, i)->node.range));
+            continue;
+         }
+         tl_report(s->diags, E0270, param(p, i)->node.range, name,
+                   tl_type_cstr(s->arena, p->args[i].type),
+                   tl_arena_printf(s->arena, "the value %s", value));
+         tl_help(
+            s->diags,
+            "the signature, or a launch's argument, gives it its type: leave the value out, or "
+            "write it in place of the type");
+         ok = false;
       }
       bool is_warps = strcmp(name, "num_warps") == 0, is_stages = strcmp(name, "num_stages") == 0;
       if (!found) {

@@ -240,7 +240,8 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
                            "(tilec: --grid=X,Y,Z), or grid=(..) in the kernel's decorator",
                            info->name);
       status = eval_grid(b, rt, b->v->grid, info->grid, g);
-   } else if (!asked[1] && !asked[2]) { /* what an initialiser leaves, {4}, not what sizes come to */
+   } else if (!asked[1] &&
+              !asked[2]) { /* what an initialiser leaves, {4}, not what sizes come to */
       return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
                         "kernel '%s': TilecLaunch.grid is {%" PRIu32 ", 0, 0}: it has three "
                         "numbers, {%" PRIu32 ", 1, 1}, or begins with TILEC_OWN_GRID",

@@ -284,9 +284,13 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
                            options->struct_size, sizeof o);
       memcpy(&o, options, options->struct_size);
    }
-   if ((unsigned)o.executor > TILEC_ON_SIM)
-      return refuse(&o, TILEC_BAD_ARGUMENT,
-                    "no such executor: there are TILEC_ON_CUDA, TILEC_ON_CPU and TILEC_ON_SIM");
+   if ((unsigned)o.executor > TILEC_ON_SIM) {
+      char why[128];
+      snprintf(why, sizeof why,
+               "no such executor, %u: there are TILEC_ON_CUDA, TILEC_ON_CPU and TILEC_ON_SIM",
+               (unsigned)o.executor);
+      return refuse(&o, TILEC_BAD_ARGUMENT, why);
+   }
    TilecRuntime *rt = calloc(1, sizeof *rt);
    TlErrorSlot *slots = calloc(TL_RT_ERROR_SLOTS, sizeof *slots);
    if (!rt || !slots) {

@@ -16,8 +16,7 @@ eight numbers of fp64, DIR a folder.
 --unseen takes mistakes_unseen.txt and those that are numbered, each written before any of it was run and
 without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the
 whole answer, in any case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
-kernels.py, "$ c" the statements of one, "$ sh" a script among whose commands is tilec; all end with
-something on the standard error.  What was wanted stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
+kernels.py, "$ c" the statements of one, "$ sh" a script in a folder of its own; all end with something on the standard error.  What was wanted stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
 error once it is answered."""
 import concurrent.futures
 import importlib.util
@@ -216,6 +215,10 @@ def answer_of_program(tilec, folder, m):
     program = [sys.executable, m.name + ".py"]
     if m.command == "sh":
         program = ["sh", "-c", m.source]
+        files, folder = os.listdir(folder), os.path.join(folder, "of " + m.name)
+        os.mkdir(folder)
+        for name in {"kernels.py", "eight.npy", "folder"}.intersection(files):
+            os.symlink(os.path.join("..", name), os.path.join(folder, name))
     elif m.command == "c":
         program = [os.path.join(folder, m.name)]
         write_file(program[0] + ".c", (C_PROGRAM % m.source).encode())

@@ -50,11 +50,12 @@ def _check_options(options):
     for name in options:
         if name not in known:
             near = meant(name, [*known, "file", "source", "include_dirs", "on"])
+            launch = [n for n in ("num_warps", "num_stages") if meant(name, [n])]
             raise TypeError("unknown option '%s'%s; options are %s" % (
                 name, near or {"kernel": ": a kernel is an attribute of what load(file) gives",
                        "name": ": a kernel is an attribute of what load(file) gives",
-                       "num_warps": ": it is given where a kernel is launched",
-                       "num_stages": ": it is given where a kernel is launched"}.get(name, ""),
+                       }.get(name, launch and ": %s= is given where a kernel is launched" % launch[0]
+                             or ""),
                 ", ".join(known)))
 
 
@@ -265,7 +266,7 @@ def _options(file, source, kernel, constexprs, include_dirs, **more):
     for name, value in more.items():
         if not hasattr(o, name):
             raise TypeError("'%s' is not an option of the compiler%s"
-                            % (name, meant(name, [n for n, _ in o._fields_])))
+                            % (name, meant(name, [n for n, _ in o._fields_], "there are")))
         _set_field(o, name, value)
     return o
 
@@ -1212,7 +1213,7 @@ class Kernel:
         for name in more:
             hint = (": an executor is chosen by tilec.load(file, on=..)" if name == "on" else
                     ": the grid stands in brackets, %s[grid](..)" % self.name if name == "grid" else
-                    meant(name, self.__signature__.parameters))
+                    meant(name, self.__signature__.parameters, "it takes"))
             raise TypeError("%s() got an unexpected keyword argument '%s'%s"
                             % (self.name, name, hint))
 

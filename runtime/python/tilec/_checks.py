@@ -14,12 +14,15 @@ def _b(text):
     return None if text is None else os.fsencode(text)
 
 
-def meant(name, known):
-    """What an error adds to an unknown name: the known one that is like it."""
+def meant(name, known, has=None):
+    """What an error adds to an unknown name: the known one that is like it, else what there is,
+    "; it takes a, b", where `has` is "it takes"."""
     import difflib                          # takes its time to import
     by_lower = {k.lower(): k for k in known}               # block is as close to BLOCK as can be
     like = difflib.get_close_matches(name.lower(), by_lower, 1)
-    return "; did you mean '%s'?" % by_lower[like[0]] if like else ""
+    if like:
+        return "; did you mean '%s'?" % by_lower[like[0]]
+    return "; %s %s" % (has, ", ".join(known)) if has and known else ""
 
 
 def _set_field(fields, name, value):

@@ -68,7 +68,7 @@ for bad in (lambda: kernel[(1,)](x), lambda: kernel[(1,)](x, 3, 0.5, nope=1),
     except TypeError:
         pass
 for slip, said in ({"num_warp": 8}, "'num_warp'; did you mean 'num_warps'?"), \
-        ({"BLOCKS": 8}, "'BLOCKS'; did you mean 'BLOCK'?"), ({"zzz": 8}, "'zzz'"):
+        ({"BLOCKS": 8}, "'BLOCKS'; did you mean 'BLOCK'?"), ({"zzz": 8}, "'zzz'; it takes x, n, alpha, BLOCK, num_warps, num_stages, stream"):
     for call in kernel[(1,)], kernel.explain:
         try:
             call(x, 3, **slip)

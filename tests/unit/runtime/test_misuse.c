@@ -215,7 +215,7 @@ structs_of_another_version(void **state)
                               .error = why,
                               .error_bytes = sizeof why};
    assert_int_equal(tilec_runtime_open(&odd, &other), TILEC_BAD_ARGUMENT);
-   assert_non_null(strstr(why, "no such executor: there are TILEC_ON_CUDA"));
+   assert_non_null(strstr(why, "no such executor, "));
    TilecRuntimeOptions old = {.struct_size = offsetof(TilecRuntimeOptions, check),
                               .driver_path = FAKE_DRIVER,
                               .check = true};

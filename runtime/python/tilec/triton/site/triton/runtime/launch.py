@@ -505,7 +505,7 @@ class Launcher:
             for name in kwargs:              # what is missing may have been given by a wrong name
                 if name not in self.jit.arg_names and name not in _OPTIONS:
                     raise TypeError("%s; '%s' is none of its parameters%s"
-                                    % (e, name, tilec.meant(name, self.jit.arg_names))) from None
+                                    % (e, name, tilec.meant(name, self.jit.arg_names, "it takes"))) from None
             raise
 
     def call_of(self, bound, options):
