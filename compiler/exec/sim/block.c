@@ -33,7 +33,7 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
 {
    fault.base.range = s->op->range;
    if (!fault.base.op)
-      fault.base.op = tl_info(s->op)->text;
+      fault.base.op = tl_source_name(s->op);
    memcpy(fault.base.program, t->block->program, sizeof fault.base.program);
    fault.thread = t->host.tid;
    return fault;
