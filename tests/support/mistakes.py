@@ -137,7 +137,8 @@ class Unseen(Mistake):
              "mistakes_unseen_7.txt", "mistakes_unseen_8.txt", "mistakes_unseen_9.txt",
              "mistakes_unseen_10.txt", "mistakes_unseen_11.txt",
              "mistakes_unseen_12.txt", "mistakes_unseen_13.txt", "mistakes_unseen_14.txt",
-             "mistakes_unseen_15.txt", "mistakes_unseen_16.txt")
+             "mistakes_unseen_15.txt", "mistakes_unseen_16.txt",
+             "mistakes_unseen_17.txt")
 
     @staticmethod
     def words(line):
