@@ -45,10 +45,17 @@ def _folders(include_dirs):
     return [_b(d) for d in include_dirs]
 
 
-def _check_where(file, on):
+def _check_where(file, on, source=None):
     if file is not None and not isinstance(file, (str, bytes, os.PathLike)):
         raise TypeError("file= is the path of a .tile or .py file; got %r of type %s"
                         % (file, type(file).__name__))
+    if not isinstance(source, (str, type(None))):
+        raise TypeError("source= is a text, a str; got %s%s" % (
+            type(source).__name__,
+            ", which .decode() makes one of" if isinstance(source, bytes) else ""))
+    if source is not None and not source.strip():
+        raise ValueError("source= is empty: it is the text of a .tile or .py file, with a kernel: "
+                         "a function under @kernel or @triton.jit")
     if isinstance(file, str) and "\n" in file:
         raise ValueError("file= is the path of a .tile or .py file; this is a text of %d lines: "
                          "source= takes it" % (file.count("\n") + 1))
@@ -109,6 +116,10 @@ def _instead(dtype):
         return ": this machine's byte order is dtype.newbyteorder('=')"
     if "complex" in str(dtype):
         return ": real and imaginary parts are passed as an array of floats"
+    if getattr(dtype, "kind", "") in "Mm":
+        return ": times are passed as whole numbers, array.astype(numpy.int64)"
+    if getattr(dtype, "kind", "") in "USTO":
+        return ": numbers are, such as array.astype(numpy.float32) makes of texts of numbers"
     return ""
 
 

@@ -76,7 +76,7 @@ class Autotuner(KernelInterface):
         self.fn, self.arg_names, self.keys = fn, arg_names, key
         self._check_functions(pre_hook, post_hook, prune_configs_by)
         self._check_names(configs or [], key, reset_to_zero, restore_value)
-        self.configs = configs or [Config({})]
+        self.configs, self.has_configs = configs or [Config({})], bool(configs)
         self.cache = {}
         self.cache_results = (cache_results or knobs.autotuning.cache) \
             and not knobs.runtime.interpret
@@ -301,7 +301,13 @@ class Autotuner(KernelInterface):
         if config.pre_hook is not None:
             config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
         self._refuse_given(kwargs, config)
-        result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+        try:
+            result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+        except TypeError as e:
+            if self.has_configs or "missing" not in str(e):
+                raise
+            raise TypeError("%s; configs= of @autotune is empty, so that no triton.Config gives it"
+                            % e) from None
         self.nargs = None
         return result
 
@@ -328,7 +334,7 @@ def autotune(configs, key=_TO_BE_GIVEN, prune_configs_by=None, reset_to_zero=Non
                         % (name, tilec.meant(name, known, "it takes")))
     if key is _TO_BE_GIVEN:
         raise TypeError("autotune() missing 1 required positional argument: 'key', a list of the "
-                        "arguments whose values ask for a choice of their own, such as [\"n\"]")
+                        "arguments whose values ask for a choice of their own, such as key=[\"n\"]")
 
     def decorate(fn):
         _check_below(fn, "autotune")
