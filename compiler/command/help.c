@@ -54,10 +54,10 @@ spaces(TlSb *out, unsigned n)
    tl_sb_printf(out, "%*s", (int)n, "");
 }
 
-void
-tl_wrap_text(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more)
+static void
+wrap(TlSb *out, unsigned at, unsigned indent, unsigned width, const char *text, const char *more)
 {
-   unsigned width = WIDTH - (unsigned)strlen(more);
+   width -= (unsigned)strlen(more);
    for (bool is_first = true; *text; is_first = false) { /* of its line */
       size_t word = strcspn(text, " ");
       bool takes_next = *more && text[0] == '-' && text[word] && text[word + 1] != '-';
@@ -76,6 +76,12 @@ tl_wrap_text(TlSb *out, unsigned at, unsigned indent, const char *text, const ch
       text += word + (text[word] == ' ');
    }
    tl_sb_char(out, '\n');
+}
+
+void
+tl_wrap_text(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more)
+{
+   wrap(out, at, indent, WIDTH, text, more);
 }
 
 /* "  flag", and its text in column `column`, or below where the flag is too long. */
@@ -125,9 +131,9 @@ option_entries(TlSb *out, unsigned command, bool general)
 }
 
 void
-tl_example_lines(TlSb *out, unsigned i, unsigned indent)
+tl_example_lines(TlSb *out, unsigned i, unsigned indent, unsigned margin)
 {
-   tl_wrap_text(out, indent, indent + 4, examples[i], " \\");
+   wrap(out, indent, indent + 4, WIDTH - margin, examples[i], " \\");
 }
 
 static void
@@ -139,7 +145,7 @@ command_examples(TlSb *out, const char *name)
       if (!tl_is_word(name, command, strcspn(command, " ")))
          continue;
       tl_sb_str(out, before);
-      tl_example_lines(out, i, 2);
+      tl_example_lines(out, i, 2, 0);
       before = "  ";
    }
 }
