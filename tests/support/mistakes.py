@@ -138,7 +138,7 @@ class Unseen(Mistake):
              "mistakes_unseen_10.txt", "mistakes_unseen_11.txt",
              "mistakes_unseen_12.txt", "mistakes_unseen_13.txt", "mistakes_unseen_14.txt",
              "mistakes_unseen_15.txt", "mistakes_unseen_16.txt",
-             "mistakes_unseen_17.txt")
+             "mistakes_unseen_17.txt", "mistakes_unseen_18.txt")
 
     @staticmethod
     def words(line):
