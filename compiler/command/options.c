@@ -70,26 +70,42 @@ find_command(const char *name)
    return -1;
 }
 
+/* What others call a command. */
+static const struct {
+   const char *word;
+   unsigned command;
+} other_commands[] = {
+#define TL_OTHER_COMMAND(word, command) {word, CMD_##command},
+#include "command/other_options.def"
+};
+enum { NUM_OTHERS = sizeof other_commands / sizeof other_commands[0] };
+
+static const char *
+command_called(const char *word)
+{
+   for (size_t i = 0; i < NUM_OTHERS; i++)
+      for (unsigned c = 0; strcmp(word, other_commands[i].word) == 0 && c < NUM_COMMANDS; c++)
+         if (commands[c].bit == other_commands[i].command)
+            return commands[c].name;
+   return NULL;
+}
+
 /* What a word that is neither a command nor looks like a file was to be; NULL: nothing close. */
 static const char *
 nearest_command(const char *word)
 {
-   static const struct {
-      const char *word;
-      unsigned command;
-   } others[] = {
-#define TL_OTHER_COMMAND(word, command) {word, CMD_##command},
-#include "command/other_options.def"
-   };
    TlNearest near = {.name = word};
-   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-      if (strcmp(word, others[i].word) == 0)
-         for (unsigned c = 0; c < NUM_COMMANDS; c++)
-            if (commands[c].bit == others[i].command)
-               return commands[c].name;
+   const char *own = command_called(word);
+   if (own)
+      return own;
+   TlNearest other = {.name = word};
+   for (size_t i = 0; i < NUM_OTHERS; i++)
+      tl_nearest_try(&other, other_commands[i].word);
    for (unsigned c = 0; c < NUM_COMMANDS; c++)
       tl_nearest_try(&near, commands[c].name);
    tl_nearest_try(&near, "help");
+   if (other.best && !near.best && !strpbrk(word, "./-")) /* compil */
+      return command_called(other.best);
    size_t hyphen = strcspn(word, "-"); /* compile-ptx: what its first word means */
    if (hyphen && word[hyphen] && hyphen < 32 && !strpbrk(word, "./")) {
       char first[32];
@@ -214,7 +230,9 @@ add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
    if (!(tl_option_rows[id].commands & cl->command))
       fail(arena, cl, "this command does not take",
            tl_arena_printf(arena, "--%s", tl_option_rows[id].name),
-           who_takes(arena, tl_option_rows[id].commands));
+           id == TL_OPT_OUT && cl->command == CMD_RUN
+              ? "an array is written by --save NAME=FILE.npy"
+              : who_takes(arena, tl_option_rows[id].commands));
    tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
 }
 

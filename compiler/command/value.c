@@ -164,6 +164,11 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
          return tl_not_taken(
             why,
             tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1));
+   } else if (*rest == '[') {
+      return tl_not_taken(why, tl_arena_printf(arena,
+                                               "all sizes stand in one pair of brackets, as in "
+                                               "%s:fp32[2,64]; found '%s' behind it",
+                                               how, rest));
    } else if (*rest || is_full) {
       return tl_not_taken(
          why, *rest ? tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,

@@ -287,7 +287,14 @@ help_type(TlSema *s, const char *text)
    bool is_pointer = *text == '*', is_behind = len && strchr(text, '*');
    const char *word = is_behind ? tl_arena_strndup(s->arena, text, len) : text + is_pointer;
    const char *dot = strrchr(word, '.'), *star = is_pointer ? "*" : "", *wide;
-   word = dot ? dot + 1 : word; /* the module of another package */
+   word = dot ? dot + 1 : word;                         /* the module of another package */
+   word = tl_starts_with(word, "c_") ? word + 2 : word; /* ctypes */
+   if (tl_ends_with(word, "_t"))                        /* half_t */
+      word = tl_arena_strndup(s->arena, word, strlen(word) - 2);
+   if (strcmp(word, "void_p") == 0) {
+      tl_help(s->diags, "a pointer is a '*' and the type of its elements: *fp32, *i8 for bytes");
+      return;
+   }
    const char *near = tl_other_type(word, strlen(word));
    const TlType *own = near ? NULL : tl_parse_type_text(s, word, strlen(word));
    near = own && own->kind == TL_TYPE_SCALAR ? tl_dtype_info[own->dtype].text : near;
@@ -881,6 +888,13 @@ static void
 help_signature(TlSema *s, const Spec *p)
 {
    bool has_comma = strchr(p->given->signature, ',');
+   if (strchr("[{(", p->given->signature[0]) && p->given->signature[0]) {
+      tl_help(s->diags,
+              "entries stand in the order of the parameters %s, without brackets, quotes or names: "
+              "*fp32, i32, 64",
+              param_names(s, p));
+      return;
+   }
    if (strchr(p->given->signature, ';') || (!has_comma && strchr(p->given->signature, ' '))) {
       tl_help(s->diags, "%s", separators);
       return;

@@ -277,7 +277,8 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
       return tl_rt_null(NULL, "tilec_runtime_open: out");
    *out = NULL;
    if (options) {
-      if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof o)
+      if (options->struct_size <= sizeof(size_t) ||
+          options->struct_size > sizeof o) /* a pointer's */
          return tl_rt_fail(NULL, TILEC_BAD_ARGUMENT,
                            "tilec_runtime_open: options->struct_size is %zu; it is to be sizeof "
                            "(TilecRuntimeOptions), %zu",

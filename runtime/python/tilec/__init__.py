@@ -334,7 +334,13 @@ def list_kernels(file=None, source=None, include_dirs=()):
     with _Session() as s:
         o = _options(file, source, None, None, include_dirs)
         handle = C.c_void_p()
-        s.check(s.lib.tilec_list_kernels(s.handle, C.byref(o), C.byref(handle)))
+        try:
+            s.check(s.lib.tilec_list_kernels(s.handle, C.byref(o), C.byref(handle)))
+        except Error as e:
+            near = _file_like(file) if e.status == "TILEC_IO" and source is None else ""
+            if near:
+                raise Error(e.status, str(e).removeprefix(e.status + ": ") + near) from None
+            raise
 
         def text(t):
             return None if t is None else t.decode()

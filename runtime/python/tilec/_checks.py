@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 
-__all__ = ["_EXECUTORS", "_array_instead", "_b", "_check_where", "_folders", "_instead",
+__all__ = ["_EXECUTORS", "_array_instead", "_b", "_check_where", "_file_like", "_folders", "_instead",
            "_integer_instead", "_set_field", "_short", "meant", "wrong_call"]
 
 _EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
@@ -40,8 +40,8 @@ def _set_field(fields, name, value):
 
 
 def _folders(include_dirs):
-    if isinstance(include_dirs, (str, bytes, os.PathLike)):
-        raise TypeError("include_dirs is a list of folders, as in [%r]" % (include_dirs,))
+    if isinstance(include_dirs, (str, bytes, os.PathLike)) or not hasattr(include_dirs, "__iter__"):
+        raise TypeError("include_dirs is a list of folders, as in [\"kernels\"]; got %r" % (include_dirs,))
     return [_b(d) for d in include_dirs]
 
 
@@ -61,6 +61,16 @@ def _check_where(file, on, source=None):
                          "source= takes it" % (file.count("\n") + 1))
     if on is not None and on not in _EXECUTORS:
         raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
+
+
+def _file_like(file):
+    """What an error adds to the name of a file that is not there."""
+    folder, name = os.path.split(os.fspath(file))
+    try:
+        there = sorted(f for f in os.listdir(folder or ".") if str(f).endswith((".tile", ".py")))
+    except (OSError, TypeError):
+        return ""
+    return meant(name, there, "there are")
 
 
 def _takes_one(function):
@@ -102,7 +112,7 @@ def _integer_instead(value):
     if callable(value):
         return ": a function gives all of it, kernel[lambda meta: (.., ..)]"
     if hasattr(value, "shape") and getattr(value, "shape") != ():
-        return ": its size is array.shape[0]"
+        return ": its size is array.shape[0]; of one that holds a grid tuple(map(int, array)) is"
     if isinstance(value, float) or hasattr(value, "item"):
         return ": triton.cdiv(n, BLOCK) or n // BLOCK gives one, int(x) of what is whole"
     return ""
