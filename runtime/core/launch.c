@@ -73,7 +73,8 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
          return misfit(b, TILEC_BAD_ARGUMENT);
    }
    if (num_args != v->num_params) {
-      snprintf(b->text, sizeof b->text, "%u arguments are taken, %zu given", v->num_params,
+      snprintf(b->text, sizeof b->text, "%u argument%s taken, %zu given", v->num_params,
+               v->num_params == 1 ? " is" : "s are",
                num_args);
       return misfit(b, TILEC_BAD_ARGUMENT);
    }
