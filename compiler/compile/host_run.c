@@ -138,9 +138,8 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
          return status;
    }
    if (next != h->launch->num_args) {
-      snprintf(h->fault->message, sizeof h->fault->message,
-               "%zu argument%s expected; %zu given", next, next == 1 ? " is" : "s are",
-               h->launch->num_args);
+      snprintf(h->fault->message, sizeof h->fault->message, "%zu argument%s expected; %zu given",
+               next, next == 1 ? " is" : "s are", h->launch->num_args);
       return TILEC_BAD_ARGUMENT;
    }
    *out = args;

@@ -74,8 +74,7 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
    }
    if (num_args != v->num_params) {
       snprintf(b->text, sizeof b->text, "%u argument%s taken, %zu given", v->num_params,
-               v->num_params == 1 ? " is" : "s are",
-               num_args);
+               v->num_params == 1 ? " is" : "s are", num_args);
       return misfit(b, TILEC_BAD_ARGUMENT);
    }
    assert(num_args <= TL_RT_MAX_ARGS && v->info->num_args <= TL_RT_MAX_ARGS);

@@ -399,8 +399,8 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_give
             (size_t)snprintf(names + len, sizeof names - len, "%s%s", taken ? ", " : ": ", p->name);
       taken++;
    }
-   snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s", decl->name,
-            taken, taken == 1 ? " is" : "s are", num_given, names);
+   snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s", decl->name, taken,
+            taken == 1 ? " is" : "s are", num_given, names);
    return tl_core_fail(rt, TILEC_BAD_ARGUMENT, text);
 }
 
