@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,9 +73,13 @@ tl_cg_emit_in_child(TlCg *cg, LLVMCodeGenFileType type, TlSb *out)
    int ends[2], status = 0;
    if (!is_large(cg) || pipe2(ends, O_CLOEXEC) != 0)
       return false;
-   pid_t pid = fork();
-   if (pid == 0)
+   pid_t parent = getpid(), pid = fork();
+   if (pid == 0) { /* it ends with its parent: nobody else reads what it writes */
+      close(ends[0]);
+      if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+         _exit(1);
       child(cg, type, ends[1]);
+   }
    close(ends[1]);
    bool in_time = pid > 0 && read_all(cg, ends[0], out);
    close(ends[0]);

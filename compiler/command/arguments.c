@@ -30,8 +30,10 @@ choose_kernel(TlCmdArgs *all, TlCompilation *comp)
    if (!n)
       tl_cmd_error(
          "%s: no kernels; a kernel is a function, 'def name(parameters):', with @triton.jit, "
-         "@jit or, in a .tile file, @kernel in the line above",
-         all->file);
+         "@jit or, in a .tile file, @kernel in the line above%s%s",
+         all->file,
+         tl_ends_with(all->file, ".py") ? "; a program is run by python -m tilec.triton " : "",
+         tl_ends_with(all->file, ".py") ? all->file : "");
    else if (!found && near.best)
       tl_cmd_error("%s: no kernel '%s'; did you mean '%s'? The file has: %s", all->file,
                    all->kernel, near.best, tl_sb_cstr(&names));

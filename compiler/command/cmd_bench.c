@@ -49,7 +49,9 @@ read_axis(TlCommand *c, const char *text, Axis *axis)
       tl_vec_push(c->arena, &axis->values, (const char *)tl_arena_strndup(c->arena, p, n));
       p += n + (p[n] == ',');
    }
-   return axis->values.len || tl_cmd_refuse("--vary takes NAME=V1,V2,..; found '%s'", text);
+   return axis->values.len ||
+          tl_cmd_refuse("--vary takes NAME=V1,V2,.., as in --vary %.*s=64,128; found '%s'",
+                        (int)strcspn(text, "="), text, text);
 }
 
 /* The field of a configuration that the axis sets when it is no constexpr of the kernel. */

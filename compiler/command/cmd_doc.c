@@ -36,6 +36,14 @@ is_diagnostic(const char *name)
    return strchr("EWRN", name[0]) && strlen(name) == 5 && strspn(name + 1, "0123456789") == 4;
 }
 
+/* The modules whose names all are listed. */
+static bool
+is_language(const char *asked)
+{
+   return strcmp(asked, "tl") == 0 || strcmp(asked, "triton") == 0 ||
+          strcmp(asked, "triton.language") == 0;
+}
+
 static int
 unknown(const TlReference *ref, const char *asked, const char *name)
 {
@@ -108,7 +116,7 @@ tl_cmd_doc(TlCommand *c)
       return write_pages(c, &ref, folder);
    TlSb sb;
    tl_sb_init(&sb, c->arena);
-   if (!c->cl.operands.len) {
+   if (!c->cl.operands.len || is_language(c->cl.operands.data[0])) {
       tl_reference_list_text(&ref, &sb);
    } else {
       const char *asked = c->cl.operands.data[0], *name = plain_name(c->arena, &ref, asked);

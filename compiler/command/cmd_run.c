@@ -338,13 +338,15 @@ run_on_cpu(RunState *r)
    TilecArg *args = launch_args(r, &n);
    if (!args)
       return EXIT_PROGRAM;
-   bool *empty = empty_args(r, args, n);
    bool profile = tl_option(&r->c->cl, TL_OPT_PROFILE);
    bool count = r->on_sim && (profile || tl_option(&r->c->cl, TL_OPT_STATS));
    bool is_told = false;
-   TlHostChecks checks = r->o.check                ? TL_HOST_CHECKED
-                         : profile || r->time_runs ? TL_HOST_PLAIN /* they cost time */
-                                                   : TL_HOST_WATCHED;
+   TlHostExtra extra = {.checks = r->o.check                ? TL_HOST_CHECKED
+                                  : profile || r->time_runs ? TL_HOST_PLAIN /* they cost time */
+                                                            : TL_HOST_WATCHED,
+                        .empty = empty_args(r, args, n),
+                        .as_json = tl_cmd_is_json(r->c),
+                        .in_color = r->c->color};
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},
@@ -360,9 +362,9 @@ run_on_cpu(RunState *r)
       TilecFault fault = {0};
       tl_nvtx_push(r->o.kernel);
       double start = tl_now_ms();
-      TilecStatus status =
-         tl_run_host(&r->comp, &l, checks, empty, profile && i == 0 ? &r->counts : NULL,
-                     count && i == 0 ? &r->sim_stats : NULL, &fault);
+      extra.counts = profile && i == 0 ? &r->counts : NULL;
+      extra.stats = count && i == 0 ? &r->sim_stats : NULL;
+      TilecStatus status = tl_run_host(&r->comp, &l, &extra, &fault);
       ms[i] = tl_now_ms() - start;
       tl_nvtx_pop();
       if (status == TILEC_OK)
@@ -490,8 +492,7 @@ print_profile(RunState *r)
 static void
 print_summary(RunState *r)
 {
-   const char *format = tl_option(&r->c->cl, TL_OPT_ERROR_FORMAT);
-   if (format && strcmp(format, "json") == 0)
+   if (tl_cmd_is_json(r->c))
       return;
    TilecDeviceInfo d;
    const char *where = r->on_sim                                     ? "the simulator"

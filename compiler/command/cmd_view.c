@@ -225,9 +225,10 @@ view_layout_of(TlCommand *c, TlCompilation *comp, TlView *view, const char *name
    tl_cmd_diagnostics(c, comp);
    if (layout)
       return write_svg(c, layout, bytes, title);
-   tl_cmd_error("no value with a layout is called '%s' in the LAID IR of '%s'; --emit=laid of "
-                "tilec build prints it",
-                name, comp->func->name);
+   tl_cmd_error(
+      "no value with a layout is called '%s' in the LAID IR of '%s', which --emit=laid of "
+      "tilec build prints; %s",
+      name, comp->func->name, tl_view_layout_names(view, name));
    return EXIT_PROGRAM;
 }
 

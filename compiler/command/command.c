@@ -55,6 +55,18 @@ tl_cmd_no_memory(void)
    return tl_cmd_exit_code(TILEC_NO_MEMORY);
 }
 
+/* An option of the command without its dashes: num-warps=8, grid=1. */
+static bool
+is_bare_option(const TlCommand *c, const char *word)
+{
+   size_t len = strcspn(word, "=");
+   for (int i = 0; i < TL_OPT_COUNT; i++)
+      if ((tl_option_rows[i].commands & c->cl.command) && len > 1 &&
+          tl_is_word(tl_option_rows[i].name, word, len))
+         return true;
+   return false;
+}
+
 int
 tl_cmd_one_file(const TlCommand *c)
 {
@@ -76,6 +88,10 @@ tl_cmd_one_file(const TlCommand *c)
          "'%s' stands behind '--', where the options have ended: write it before, or "
          "leave '--' out",
          second);
+   for (size_t i = 1; i < c->cl.operands.len; i++)
+      if (is_bare_option(c, c->cl.operands.data[i]))
+         return tl_cmd_misuse("'%s' is no file; write --%s", c->cl.operands.data[i],
+                              c->cl.operands.data[i]);
    for (size_t i = 1; i < c->cl.operands.len; i++)
       if (strchr(c->cl.operands.data[i], '='))
          return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",
@@ -164,11 +180,17 @@ warn_of_assumptions(TlCommand *c, TlCompilation *comp)
    c->has_warned = true;
 }
 
+bool
+tl_cmd_is_json(const TlCommand *c)
+{
+   const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
+   return format && strcmp(format, "json") == 0;
+}
+
 void
 tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp)
 {
-   const char *format = tl_option(&c->cl, TL_OPT_ERROR_FORMAT);
-   bool json = format && strcmp(format, "json") == 0;
+   bool json = tl_cmd_is_json(c);
    if (comp->arena && !setjmp(comp->oom)) {
       if (comp->file)
          warn_of_assumptions(c, comp);

@@ -55,6 +55,7 @@ int tl_cmd_manual(TlCommand *c);
 bool tl_cmd_options(TlCommand *c, TilecCompileOptions *o, TlCompileExtra *extra);
 /* --arch=native: the architecture of this machine's GPU (cmd_build.c). */
 bool tl_cmd_native_arch(TlCommand *c, TilecCompileOptions *o);
+bool tl_cmd_is_json(const TlCommand *c); /* --error-format=json */
 /* Prints its diagnostics (text or JSON as asked for) and its error line. */
 void tl_cmd_diagnostics(TlCommand *c, TlCompilation *comp);
 /* The same of one that failed, and what its status says where nothing else does; the exit code. */

@@ -54,22 +54,20 @@ spaces(TlSb *out, unsigned n)
    tl_sb_printf(out, "%*s", (int)n, "");
 }
 
-/* Text from column `at` on, wrapped between words; the lines that follow begin at `indent`, those
- * before them end with `more`. */
 static void
-wrap(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more)
+wrap(TlSb *out, unsigned at, unsigned indent, unsigned width, const char *text, const char *more)
 {
-   unsigned width = WIDTH - (unsigned)strlen(more);
-   while (*text) {
+   width -= (unsigned)strlen(more);
+   for (bool is_first = true; *text; is_first = false) { /* of its line */
       size_t word = strcspn(text, " ");
       bool takes_next = *more && text[0] == '-' && text[word] && text[word + 1] != '-';
       if (takes_next) /* an option stays with its value */
          word += 1 + strcspn(text + word + 1, " ");
-      if (at > indent && at + 1 + word > width) {
+      if (!is_first && at + 1 + word > width) {
          tl_sb_printf(out, "%s\n", more);
          spaces(out, indent);
          at = indent;
-      } else if (at > indent) {
+      } else if (!is_first) {
          tl_sb_char(out, ' ');
          at++;
       }
@@ -78,6 +76,12 @@ wrap(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more
       text += word + (text[word] == ' ');
    }
    tl_sb_char(out, '\n');
+}
+
+void
+tl_wrap_text(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more)
+{
+   wrap(out, at, indent, WIDTH, text, more);
 }
 
 /* "  flag", and its text in column `column`, or below where the flag is too long. */
@@ -91,7 +95,7 @@ entry(TlSb *out, unsigned column, const char *flag, const char *text)
       at = 0;
    }
    spaces(out, column - at);
-   wrap(out, column, column, text, "");
+   tl_wrap_text(out, column, column, text, "");
 }
 
 static void
@@ -127,9 +131,9 @@ option_entries(TlSb *out, unsigned command, bool general)
 }
 
 void
-tl_example_lines(TlSb *out, unsigned i, unsigned indent)
+tl_example_lines(TlSb *out, unsigned i, unsigned indent, unsigned margin)
 {
-   wrap(out, indent, indent + 4, examples[i], " \\");
+   wrap(out, indent, indent + 4, WIDTH - margin, examples[i], " \\");
 }
 
 static void
@@ -141,7 +145,7 @@ command_examples(TlSb *out, const char *name)
       if (!tl_is_word(name, command, strcspn(command, " ")))
          continue;
       tl_sb_str(out, before);
-      tl_example_lines(out, i, 2);
+      tl_example_lines(out, i, 2, 0);
       before = "  ";
    }
 }
@@ -172,5 +176,5 @@ tl_options_help(TlSb *out, unsigned command, const char *command_name)
    for (const TlExitCode *e = tl_exit_codes; e->brief; e++)
       tl_sb_printf(&codes, "%s%d %s", codes.len ? ", " : "", e->code, e->brief);
    tl_sb_str(out, "\nexit codes: ");
-   wrap(out, 12, 12, tl_sb_cstr(&codes), "");
+   tl_wrap_text(out, 12, 12, tl_sb_cstr(&codes), "");
 }

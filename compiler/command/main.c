@@ -28,11 +28,32 @@ print_help(TlCommand *c, unsigned command)
    return tl_cmd_write(c, NULL, sb.data, sb.len) ? EXIT_OK : EXIT_ENVIRONMENT;
 }
 
+/* Of these options the last counts: what stands before it and says another thing has no effect. */
+static void
+warn_of_repeated(const TlCommand *c)
+{
+   static const TlOptionId single[] = {TL_OPT_EMIT,      TL_OPT_OUT,        TL_OPT_ARCH,
+                                       TL_OPT_GRID,      TL_OPT_ON,         TL_OPT_OPT,
+                                       TL_OPT_NUM_WARPS, TL_OPT_NUM_STAGES, TL_OPT_TIMEOUT};
+   for (size_t i = 0; i < sizeof single / sizeof single[0]; i++) {
+      const char *last = tl_option(&c->cl, single[i]);
+      for (size_t k = 0; last && k < c->cl.uses.len; k++) {
+         const TlOptionUse *use = &c->cl.uses.data[k];
+         if (use->id != single[i] || strcmp(use->value, last) == 0)
+            continue;
+         tl_cmd_error("warning: --%s is given twice: '%s', the last, counts, '%s' has no effect",
+                      tl_option_rows[single[i]].name, last, use->value);
+         break;
+      }
+   }
+}
+
 static int
 dispatch(TlCommand *c, int argc)
 {
    if (c->cl.error)
       return tl_cmd_misuse("%s", c->cl.error);
+   warn_of_repeated(c);
    if (c->cl.nearest && access(c->cl.operands.data[0], F_OK) != 0)
       return tl_cmd_misuse("unknown command '%s'; did you mean '%s'?", c->cl.operands.data[0],
                            c->cl.nearest);

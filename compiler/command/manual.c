@@ -88,7 +88,7 @@ tl_options_manual(TlSb *out, const char *version)
    for (unsigned i = 0; tl_example(i); i++) {
       TlSb lines;
       tl_sb_init(&lines, out->arena);
-      tl_example_lines(&lines, i, 0);
+      tl_example_lines(&lines, i, 0, 8); /* man indents by 7 */
       plain(out, lines.data, lines.len);
    }
    tl_sb_str(out, ".fi\n.SH FILES\n.TP\n.I ~/.cache/tilec\ncompiled kernels and the tuner's "

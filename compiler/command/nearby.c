@@ -70,8 +70,11 @@ tl_not_there(TlArena *arena, const char *path, const char *const *suffixes)
       return tl_arena_printf(arena, "; there is no folder '%.*s'", (int)folder - 1, path);
    const char *before = colon ? tl_arena_strndup(arena, path, (size_t)(colon - path)) : "";
    if (*before && access(before, F_OK) == 0)
-      return tl_arena_printf(arena, "; did you mean '%s'? What follows ':' is no part of its name",
-                             before);
+      return tl_arena_printf(
+         arena,
+         "; did you mean '%s'? What follows ':' is no part of its name: a kernel "
+         "is chosen by -k, a line is not",
+         before);
    text = files_beside(arena, path, suffixes, &near);
    if (near)
       return tl_arena_printf(arena, "; did you mean '%.*s%s'?", (int)folder, path, near);

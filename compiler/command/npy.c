@@ -198,7 +198,7 @@ other_elements(const char *descr)
    case '>':
       return ": its bytes are in the other order; save array.astype(array.dtype.newbyteorder('='))";
    case 'O':
-      return ": these are Python objects; save numpy.array(values, numpy.float32)";
+      return ": these are Python objects; save array.astype(numpy.float32)";
    case 'c':
       return ": these are complex; save real and imaginary parts, array.view(numpy.float32) of "
              "'<c8'";
@@ -233,7 +233,10 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
       at = 12;
    } else if (version != 1) {
       return tl_not_taken(
-         why, tl_arena_printf(arena, "its format version %u is not 1, 2 or 3", version));
+         why, tl_arena_printf(arena,
+                              "its format version %u is not 1, 2 or 3; write it again with "
+                              "numpy.save(file, array)",
+                              version));
    }
    if (len > 65536)
       return tl_not_taken(why, "its header is longer than 64 KiB");

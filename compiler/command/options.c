@@ -70,26 +70,42 @@ find_command(const char *name)
    return -1;
 }
 
+/* What others call a command. */
+static const struct {
+   const char *word;
+   unsigned command;
+} other_commands[] = {
+#define TL_OTHER_COMMAND(word, command) {word, CMD_##command},
+#include "command/other_options.def"
+};
+enum { NUM_OTHERS = sizeof other_commands / sizeof other_commands[0] };
+
+static const char *
+command_called(const char *word)
+{
+   for (size_t i = 0; i < NUM_OTHERS; i++)
+      for (unsigned c = 0; strcmp(word, other_commands[i].word) == 0 && c < NUM_COMMANDS; c++)
+         if (commands[c].bit == other_commands[i].command)
+            return commands[c].name;
+   return NULL;
+}
+
 /* What a word that is neither a command nor looks like a file was to be; NULL: nothing close. */
 static const char *
 nearest_command(const char *word)
 {
-   static const struct {
-      const char *word;
-      unsigned command;
-   } others[] = {
-#define TL_OTHER_COMMAND(word, command) {word, CMD_##command},
-#include "command/other_options.def"
-   };
    TlNearest near = {.name = word};
-   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-      if (strcmp(word, others[i].word) == 0)
-         for (unsigned c = 0; c < NUM_COMMANDS; c++)
-            if (commands[c].bit == others[i].command)
-               return commands[c].name;
+   const char *own = command_called(word);
+   if (own)
+      return own;
+   TlNearest other = {.name = word};
+   for (size_t i = 0; i < NUM_OTHERS; i++)
+      tl_nearest_try(&other, other_commands[i].word);
    for (unsigned c = 0; c < NUM_COMMANDS; c++)
       tl_nearest_try(&near, commands[c].name);
    tl_nearest_try(&near, "help");
+   if (other.best && !near.best && !strpbrk(word, "./-")) /* compil */
+      return command_called(other.best);
    size_t hyphen = strcspn(word, "-"); /* compile-ptx: what its first word means */
    if (hyphen && word[hyphen] && hyphen < 32 && !strpbrk(word, "./")) {
       char first[32];
@@ -136,49 +152,6 @@ may_be_argument(const TlCommandLine *cl, const char *name)
    return (tl_option_rows[TL_OPT_ARG].commands & cl->command) && *name && !strchr(name, '-');
 }
 
-/* The only option whose name begins with the word or has it behind a hyphen (--sig, --stages), else
- * one spelt nearly so.  value: "=.." that follows the word, or "". */
-static const char *
-nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name, const char *value)
-{
-   const TlOtherOption *other = other_option(name);
-   if (other && !(tl_option_rows[other->id].commands & cl->command))
-      other = NULL;
-   if (other && other->use[0] == '-' && !strchr(other->use, ' '))
-      return tl_arena_printf(arena, "did you mean '%s'?", other->use);
-   if (other)
-      return tl_arena_printf(arena, "write %s", other->use);
-   size_t len = strlen(name);
-   unsigned parts = 0;
-   TlNearest near = {.name = name};
-   const char *whole = NULL;
-   for (unsigned i = 0; i < TL_OPT_COUNT; i++) {
-      const char *option = tl_option_rows[i].name, *part = strstr(option, name);
-      if (len > 2)
-         tl_nearest_try(&near, option);
-      if (len > 2 && part && (part == option || part[-1] == '-')) {
-         parts++;
-         whole = option;
-      }
-   }
-   const char *found = parts == 1 ? whole : near.best;
-   if (found)
-      return tl_arena_printf(arena, "did you mean '--%s'?", found);
-   if (may_be_argument(cl, name))
-      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s%s", name,
-                             *value ? value : "=VALUE");
-   return tl_arena_printf(arena, "see tilec help %s", cl->command_name);
-}
-
-static int
-find_long(const char *name, size_t len)
-{
-   for (int i = 0; i < TL_OPT_COUNT; i++)
-      if (strlen(tl_option_rows[i].name) == len && memcmp(tl_option_rows[i].name, name, len) == 0)
-         return i;
-   return -1;
-}
-
 /* "run, bench, tune do" */
 static const char *
 who_takes(TlArena *arena, unsigned takers)
@@ -192,6 +165,64 @@ who_takes(TlArena *arena, unsigned takers)
    return tl_sb_cstr(&sb);
 }
 
+/* The only option of these commands whose name begins with the word or has it behind a hyphen
+ * (--sig, --stages), else one spelt nearly so; -1: none. */
+static int
+option_like(const char *name, unsigned of_commands)
+{
+   size_t len = strlen(name);
+   unsigned parts = 0;
+   int whole = -1, best = -1;
+   TlNearest near = {.name = name};
+   for (int i = 0; len > 2 && i < TL_OPT_COUNT; i++) {
+      const char *option = tl_option_rows[i].name, *part = strstr(option, name);
+      const char *before = near.best;
+      if (!(tl_option_rows[i].commands & of_commands))
+         continue;
+      tl_nearest_try(&near, option);
+      best = near.best == before ? best : i;
+      if (part && (part == option || part[-1] == '-')) {
+         parts++;
+         whole = i;
+      }
+   }
+   return parts == 1 ? whole : best;
+}
+
+/* What an unknown option was to be.  value: "=.." that follows the word, or "". */
+static const char *
+nearest_option(TlArena *arena, const TlCommandLine *cl, const char *name, const char *value)
+{
+   const TlOtherOption *other = other_option(name);
+   if (other && !(tl_option_rows[other->id].commands & cl->command))
+      other = NULL;
+   if (other && other->use[0] == '-' && !strchr(other->use, ' '))
+      return tl_arena_printf(arena, "did you mean '%s'?", other->use);
+   if (other)
+      return tl_arena_printf(arena, "write %s", other->use);
+   int found = option_like(name, cl->command);
+   if (found >= 0)
+      return tl_arena_printf(arena, "did you mean '--%s'?", tl_option_rows[found].name);
+   if (may_be_argument(cl, name))
+      return tl_arena_printf(arena, "an argument of the kernel is given by --arg %s%s", name,
+                             *value ? value : "=VALUE");
+   found = option_like(name, ~0u);
+   if (found >= 0)
+      return tl_arena_printf(arena, "this command has no '--%s' either, %s",
+                             tl_option_rows[found].name,
+                             who_takes(arena, tl_option_rows[found].commands));
+   return tl_arena_printf(arena, "see tilec help %s", cl->command_name);
+}
+
+static int
+find_long(const char *name, size_t len)
+{
+   for (int i = 0; i < TL_OPT_COUNT; i++)
+      if (strlen(tl_option_rows[i].name) == len && memcmp(tl_option_rows[i].name, name, len) == 0)
+         return i;
+   return -1;
+}
+
 static void
 add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
 {
@@ -199,7 +230,9 @@ add_use(TlArena *arena, TlCommandLine *cl, int id, const char *value)
    if (!(tl_option_rows[id].commands & cl->command))
       fail(arena, cl, "this command does not take",
            tl_arena_printf(arena, "--%s", tl_option_rows[id].name),
-           who_takes(arena, tl_option_rows[id].commands));
+           id == TL_OPT_OUT && cl->command == CMD_RUN
+              ? "an array is written by --save NAME=FILE.npy"
+              : who_takes(arena, tl_option_rows[id].commands));
    tl_vec_push(arena, &cl->uses, (TlOptionUse){(TlOptionId)id, value ? value : ""});
 }
 

@@ -93,7 +93,7 @@ bool tl_options_completion(TlSb *out, const char *shell);
 /* An example of each command, NULL behind the last; its first word after `tilec` is the command. */
 const char *tl_example(unsigned i);
 /* The same over as many lines as it takes, with a backslash at the end of all but the last. */
-void tl_example_lines(TlSb *out, unsigned i, unsigned indent);
+void tl_example_lines(TlSb *out, unsigned i, unsigned indent, unsigned margin);
 
 /* What the command's exit codes mean; the last row has no text. */
 typedef struct TlExitCode {
@@ -102,5 +102,9 @@ typedef struct TlExitCode {
    const char *text;  /* of the manual */
 } TlExitCode;
 extern const TlExitCode tl_exit_codes[];
+
+/* Text from column `at` on, wrapped between words; the lines that follow begin at `indent`, those
+ * before them end with `more`.  (help.c) */
+void tl_wrap_text(TlSb *out, unsigned at, unsigned indent, const char *text, const char *more);
 
 #endif

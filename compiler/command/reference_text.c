@@ -1,4 +1,5 @@
 /* The reference as text and as Markdown. */
+#include "command/options.h"
 #include "command/reference.h"
 
 #include <assert.h>
@@ -23,8 +24,8 @@ row_text(TlArena *arena, const TlBuiltinRow *row, TlSb *out)
    const char *calls = tl_reference_calls(arena, &row->base);
    const char *takes = tl_reference_takes(arena, row),
               *library = tl_reference_docstring(arena, row);
-   tl_sb_printf(out, "%s\n    %s\n", tl_builtin_signature(arena, &row->base, !row->base.namespaces),
-                row->base.doc);
+   tl_wrap_text(out, 0, 8, tl_builtin_signature(arena, &row->base, !row->base.namespaces), "");
+   tl_sb_printf(out, "    %s\n", row->base.doc);
    if (*calls)
       tl_sb_printf(out, "    %s\n", calls);
    if (*takes)

@@ -69,6 +69,29 @@ nearest_type(const char *word)
    return near.best;
 }
 
+/* How an array without brackets, or without a type, is meant: fp32:8, fp32(2x4), [8]. */
+static const char *
+meant_array(TlArena *arena, const char *how, const char *s)
+{
+   if (*s == '[')
+      return ": its type comes before its sizes";
+   size_t word = strcspn(s, ":(,x*[ ");
+   TlDtype dtype;
+   const char *sizes = s + word + strspn(s + word, ":(,[ ");
+   size_t digits = strspn(sizes, "0123456789,x* ");
+   if (!tl_dtype_from_text(s, word, &dtype) || !isdigit((unsigned char)*sizes) ||
+       sizes[digits + strspn(sizes + digits, ")]")])
+      return "";
+   TlSb sb;
+   tl_sb_init(&sb, arena);
+   tl_sb_printf(&sb, ": write %s:%s[", how, tl_dtype_info[dtype].text);
+   for (size_t i = 0; i < digits; i++)
+      if (sizes[i] != ' ')
+         tl_sb_printf(&sb, "%c", sizes[i] == 'x' || sizes[i] == '*' ? ',' : sizes[i]);
+   tl_sb_printf(&sb, "]");
+   return tl_sb_cstr(&sb);
+}
+
 /* "fp16[2,64]" from *p on. */
 static bool
 array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const char **why)
@@ -89,7 +112,7 @@ array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const ch
       return tl_not_taken(
          why, tl_arena_printf(arena,
                               "an array is written DTYPE[N,..], as in %s:fp32[2,64]; found '%s'%s",
-                              how, s, *s == '[' ? ": its type comes before its sizes" : ""));
+                              how, s, meant_array(arena, how, s)));
    s = bracket + 1;
    while (*s != ']') {
       char *end;
@@ -99,10 +122,11 @@ array_type(TlArena *arena, const char *how, const char **p, TlArray *a, const ch
          return tl_not_taken(why, tl_arena_printf(arena, "'%s' lacks the ] behind its sizes", *p));
       if (end == s || !isdigit((unsigned char)*s) || errno || a->rank == 32 ||
           (*end != ',' && *end != ']'))
-         return tl_not_taken(why, tl_arena_printf(arena,
-                                                  "a dimension must be a number, with ',' before "
-                                                  "the next, as in %s:fp32[2,64]; found '%s'",
-                                                  how, s));
+         return tl_not_taken(why,
+                             tl_arena_printf(arena,
+                                             "a dimension must be a number from 0 on, with "
+                                             "',' before the next, as in %s:fp32[2,64]; found '%s'",
+                                             how, s));
       a->shape[a->rank++] = v;
       s = *end == ',' ? end + 1 : end;
    }
@@ -124,6 +148,7 @@ static bool
 made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, const char **why)
 {
    TlArray *a = &out->array;
+   const char *whole = rest;
    if (!array_type(arena, how, &rest, a, why))
       return false;
    double constant = 0;
@@ -139,18 +164,27 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
          return tl_not_taken(
             why,
             tl_arena_printf(arena, "'%s' must be followed by a number; found '%s'", how, rest + 1));
+   } else if (*rest == '[') {
+      return tl_not_taken(why, tl_arena_printf(arena,
+                                               "all sizes stand in one pair of brackets, as in "
+                                               "%s:fp32[2,64]; found '%s' behind it",
+                                               how, rest));
    } else if (*rest || is_full) {
-      return tl_not_taken(why, tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
-                                               is_full    ? ":VALUE"
-                                               : is_randn ? "[:SEED]"
-                                                          : "; equal elements are made by "
-                                                            "full:DTYPE[N,..]:VALUE"));
+      return tl_not_taken(
+         why, *rest ? tl_arena_printf(arena, "'%s' is written %s:DTYPE[N,..]%s", how, how,
+                                      is_full    ? ":VALUE"
+                                      : is_randn ? "[:SEED]"
+                                                 : "; equal elements are made by "
+                                                   "full:DTYPE[N,..]:VALUE")
+                    : tl_arena_printf(
+                         arena, "'full' lacks the value of its elements: write full:%s:1", whole));
    }
    double low, high;
    if (is_full && !tl_dtype_is_float(a->dtype) &&
        (int_range(a->dtype, &low, &high), !(constant >= low && constant <= high)))
       return tl_not_taken(
-         why, tl_arena_printf(arena, "%s does not fit %s", rest + 1, tl_dtype_info[a->dtype].text));
+         why, tl_arena_printf(arena, "%s does not fit %s, which is from %.0f to %.0f", rest + 1,
+                              tl_dtype_info[a->dtype].text, low, floor(high)));
    if (!tl_array_alloc(a)) {
       a->fault = TL_ARRAY_NO_MEMORY;
       uint64_t elems = 1;

@@ -107,10 +107,6 @@ bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
  * outermost one, the record from the innermost. */
 TilecHiddenArg tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *map);
 
-/* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
- * tilec_program_run_cpu.  checks: what else is looked for on the CPU executor.  empty (by launch
- * argument; NULL: none is): arrays with nothing in them that means anything.  counts (CPU executor)
- * and stats (simulator) are added to; both may be NULL. */
 struct TlExecStats;
 struct TlSimStats;
 typedef enum TlHostChecks {
@@ -118,8 +114,17 @@ typedef enum TlHostChecks {
    TL_HOST_WATCHED, /* undefined values and races, as warnings */
    TL_HOST_CHECKED, /* broken promises and wrapped indices as well; undefined values are errors */
 } TlHostChecks;
+/* What the command asks for beyond a launch of the library's; all may be 0. */
+typedef struct TlHostExtra {
+   TlHostChecks checks;        /* what else is looked for */
+   const bool *empty;          /* by launch argument: nothing is in it that means anything */
+   struct TlExecStats *counts; /* of the CPU executor, added to */
+   struct TlSimStats *stats;   /* of the simulator, added to */
+   bool as_json, in_color;     /* what on_fault is given; TilecFault has plain text */
+} TlHostExtra;
+/* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
+ * tilec_program_run_cpu. */
 TilecStatus tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch,
-                        TlHostChecks checks, const bool *empty, struct TlExecStats *counts,
-                        struct TlSimStats *stats, TilecFault *fault);
+                        const TlHostExtra *extra, TilecFault *fault);
 
 #endif

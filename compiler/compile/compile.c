@@ -510,7 +510,9 @@ tl_unknown_arch(TlArena *arena, const char *arch)
 {
    TlSb sb;
    tl_sb_init(&sb, arena);
-   tl_sb_printf(&sb, "unknown architecture '%s'; tilec knows ", arch);
+   bool has_blank = strchr(arch, ' ');
+   tl_sb_printf(&sb, "unknown architecture '%s'%s; tilec knows ", arch,
+                has_blank ? " (several are a list without blanks, sm_80,sm_90a)" : "");
    for (unsigned i = 0; tl_target_at(i); i++)
       tl_sb_printf(&sb, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
    if (strchr(arch, ','))

@@ -17,10 +17,7 @@ typedef struct HostRun {
    const TlCompilation *comp;
    const TlFunc *func; /* that runs: TYPED or LOWERED */
    const TilecHostLaunch *launch;
-   TlHostChecks checks;
-   const bool *empty;   /* by launch argument, what TlExecArg says; NULL: none is */
-   TlExecStats *counts; /* of the CPU executor; NULL = not wanted */
-   TlSimStats *stats;   /* of the simulator; NULL = not wanted */
+   TlHostExtra extra;
    TilecFault *fault;
    bool no_memory; /* what failed is memory */
 } HostRun;
@@ -131,7 +128,7 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
       if (next == h->launch->num_args) {
          return bad_argument(h, p, "it is missing");
       }
-      bool is_empty = h->empty && h->empty[next];
+      bool is_empty = h->extra.empty && h->extra.empty[next];
       const TilecArg *a = &h->launch->args[next++];
       if (!p->is_runtime)
          continue; /* folded: the code has its value */
@@ -141,8 +138,8 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
          return status;
    }
    if (next != h->launch->num_args) {
-      snprintf(h->fault->message, sizeof h->fault->message,
-               "%zu arguments are expected; %zu were given", next, h->launch->num_args);
+      snprintf(h->fault->message, sizeof h->fault->message, "%zu argument%s expected; %zu given",
+               next, next == 1 ? " is" : "s are", h->launch->num_args);
       return TILEC_BAD_ARGUMENT;
    }
    *out = args;
@@ -159,18 +156,30 @@ param_named(const TlFunc *f, const char *name)
    return NULL;
 }
 
-/* The reports so far are the message. */
-static void
-render_message(HostRun *h)
+/* The reports so far, without the last newline. */
+static const char *
+rendered(HostRun *h, bool as_json, bool in_color, size_t *len)
 {
    TlSb sb;
    tl_sb_init(&sb, h->arena);
    for (const TlDiag *d = h->diags.first; d; d = d->next)
-      tl_diag_render(&h->diags, d, false, &sb);
-   size_t len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
-   const char *text = tl_sb_cstr(&sb);
+      if (as_json)
+         tl_diag_render_json(&h->diags, d, &sb);
+      else
+         tl_diag_render(&h->diags, d, in_color, &sb);
+   *len = sb.len && sb.data[sb.len - 1] == '\n' ? sb.len - 1 : sb.len;
+   return tl_sb_cstr(&sb);
+}
+
+/* The reports so far are the message. */
+static void
+render_message(HostRun *h)
+{
+   size_t len;
+   const char *text = rendered(h, h->extra.as_json, h->extra.in_color, &len);
    if (h->launch->on_fault && len)
       h->launch->on_fault(h->launch->user, text, len);
+   text = rendered(h, false, false, &len);
    if (len >= sizeof h->fault->message) {
       size_t whole = sizeof h->fault->message - 1;
       while (whole && text[whole] != '\n')
@@ -224,18 +233,15 @@ keep_warning(void *user, const TlExecFault *warning)
 /* Memory that the caller knows, or an argument's by its own address: a kernel may read that from a
  * table. */
 static bool
-find_memory(void *user, uint64_t address, TlExecMemory *out)
+find_memory(void *user, uint64_t address, TilecMemory *out)
 {
    const TilecHostLaunch *l = ((HostRun *)user)->launch;
-   TilecMemory m;
-   if (l->memory && l->memory(l->user, address, &m)) {
-      *out = (TlExecMemory){m.begin, m.bytes, m.is_read_only};
+   if (l->memory && l->memory(l->user, address, out))
       return true;
-   }
    for (size_t i = 0; i < l->num_args; i++) {
       const TilecArg *a = &l->args[i];
       if (a->kind == TILEC_ARG_POINTER && address - (uintptr_t)a->as.ptr < a->bytes) {
-         *out = (TlExecMemory){a->as.ptr, a->bytes, false};
+         *out = (TilecMemory){a->as.ptr, a->bytes, false};
          return true;
       }
    }
@@ -246,14 +252,14 @@ static TlExecStatus
 run_typed(HostRun *h, const TlExecArg *args, unsigned n)
 {
    TlExecOptions o = {.threads = h->launch->num_threads,
-                      .checked = h->checks == TL_HOST_CHECKED,
-                      .watched = h->checks == TL_HOST_WATCHED,
+                      .checked = h->extra.checks == TL_HOST_CHECKED,
+                      .watched = h->extra.checks == TL_HOST_WATCHED,
                       .max_ms = h->launch->timeout_ms,
                       .cancel = h->launch->cancel,
                       .print = print_line,
                       .warn = keep_warning,
                       .memory = find_memory,
-                      .stats = h->counts,
+                      .stats = h->extra.counts,
                       .user = h};
    TlExecFault e = {0};
    TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
@@ -273,11 +279,11 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
                      .cancel = h->launch->cancel,
                      .multiprocessors = h->launch->multiprocessors,
                      .print = print_line,
-                     .warn = h->checks == TL_HOST_CHECKED ? keep_warning : NULL,
+                     .warn = h->extra.checks == TL_HOST_PLAIN ? NULL : keep_warning,
                      .memory = find_memory,
                      .user = h};
    TlSimFault e = {0};
-   TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->stats);
+   TlExecStatus status = tl_sim_run(h->func, args, n, h->launch->grid, &o, &e, h->extra.stats);
    if (status != TL_EXEC_OK) {
       describe_fault(h, &e.base);
       h->fault->thread = e.thread;
@@ -304,6 +310,8 @@ run(HostRun *h)
    };
    bool is_sim = h->func->state == TL_STATE_LOWERED;
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
+   if (status == TILEC_OK && h->diags.num_errors) /* -Werror */
+      status = TILEC_FAULT;
    if (status != TILEC_OK || h->diags.first) /* a checked run may end well, with warnings */
       render_message(h);
    if ((status == TILEC_OK || status == TILEC_LIMIT) && h->launch->cancel && *h->launch->cancel)
@@ -324,8 +332,8 @@ function_for(const TlCompilation *comp, TilecHostMode mode, const char **why)
 }
 
 TilecStatus
-tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChecks checks,
-            const bool *empty, TlExecStats *counts, TlSimStats *stats, TilecFault *fault)
+tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, const TlHostExtra *extra,
+            TilecFault *fault)
 {
    TilecFault ignored, *f = fault ? fault : &ignored;
    *f = (TilecFault){0};
@@ -349,14 +357,7 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, TlHostChec
    HostRun *h = malloc(sizeof *h);
    if (!h)
       return TILEC_NO_MEMORY;
-   *h = (HostRun){.comp = comp,
-                  .func = func,
-                  .launch = launch,
-                  .checks = checks,
-                  .empty = empty,
-                  .counts = counts,
-                  .stats = stats,
-                  .fault = f};
+   *h = (HostRun){.comp = comp, .func = func, .launch = launch, .extra = *extra, .fault = f};
    tl_mem_init(&h->mem);
    h->mem.oom = &h->oom;
    TilecStatus status = TILEC_NO_MEMORY;
@@ -381,5 +382,5 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_run_host(&program->comp, &l, TL_HOST_PLAIN, NULL, NULL, NULL, fault);
+   return tl_run_host(&program->comp, &l, &(TlHostExtra){0}, fault);
 }

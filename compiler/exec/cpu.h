@@ -20,6 +20,7 @@
 #define TL_EXEC_CPU_H
 
 #include "ir/ir.h"
+#include "tilec/arg.h"
 
 enum {
    TL_EXEC_BUFFER_BITS = 44,
@@ -118,13 +119,6 @@ typedef struct TlExecStats {
    uint64_t load_bytes, store_bytes, flops;
 } TlExecStats;
 
-/* An allocation of the process. */
-typedef struct TlExecMemory {
-   uint8_t *begin; /* NULL: none */
-   uint64_t bytes;
-   bool is_read_only;
-} TlExecMemory;
-
 typedef struct TlExecOptions {
    unsigned threads;   /* 0 = one for each core that this process may use */
    bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
@@ -140,7 +134,7 @@ typedef struct TlExecOptions {
    void (*warn)(void *user, const TlExecFault *warning);
    /* The allocation that holds the byte at that address of the process; false = nobody's.  Called
     * by any thread, only where an access would be a fault otherwise; NULL = false. */
-   bool (*memory)(void *user, uint64_t address, TlExecMemory *out);
+   TilecMemoryFn *memory;
    TlExecStats *stats; /* added up here; NULL = not counted */
    void *user;
 } TlExecOptions;

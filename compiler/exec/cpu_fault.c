@@ -62,6 +62,10 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
 {
    if (f->kind == TL_FAULT_UNDEFINED)
       tl_report(diags, E0608, f->range, f->op, place);
+   else if (f->buffer && f->elem_bytes) /* seen where it is read */
+      tl_report(diags, W0605, f->range, f->op,
+                tl_arena_printf(diags->arena, "%s[%lld] is read before it is written; %s",
+                                f->buffer, (long long)(f->byte / f->elem_bytes), place));
    else
       tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {

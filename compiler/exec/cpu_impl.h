@@ -147,7 +147,7 @@ struct TlExecThread {
    uint64_t fault_program;
    bool counts; /* into stats */
    TlExecStats stats;
-   TlExecMemory memories[TL_EXEC_MEMORIES]; /* what opts->memory has answered, the last ones */
+   TilecMemory memories[TL_EXEC_MEMORIES]; /* what opts->memory has answered, the last ones */
    unsigned next_memory;
    char line[512]; /* device_print */
 };

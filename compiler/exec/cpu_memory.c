@@ -12,30 +12,30 @@ typedef struct Access {
 } Access;
 
 static bool
-holds(const TlExecMemory *m, uint64_t address)
+holds(const TilecMemory *m, uint64_t address)
 {
    return m->begin && address - (uintptr_t)m->begin < m->bytes;
 }
 
 /* The allocation of the process that holds the byte at that address, or NULL. */
-static const TlExecMemory *
+static const TilecMemory *
 find_memory(TlExecThread *t, uint64_t address)
 {
    const TlExecOptions *o = t->run->opts;
    for (unsigned k = 0; k < TL_EXEC_MEMORIES; k++)
       if (holds(&t->memories[k], address))
          return &t->memories[k];
-   TlExecMemory m = {0};
+   TilecMemory m = {0};
    if (!o->memory || !o->memory(o->user, address, &m) || !holds(&m, address))
       return NULL;
-   TlExecMemory *kept = &t->memories[t->next_memory++ % TL_EXEC_MEMORIES];
+   TilecMemory *kept = &t->memories[t->next_memory++ % TL_EXEC_MEMORIES];
    *kept = m;
    return kept;
 }
 
 /* The allocation that the virtual address p lies in: one of the process, by its own address, or
  * the one in whose middle the buffer b begins.  *address receives the host's. */
-static const TlExecMemory *
+static const TilecMemory *
 find_beside(TlExecThread *t, const TlExecBuffer *b, uint64_t p, uint64_t *address)
 {
    if (!b) {
@@ -45,7 +45,7 @@ find_beside(TlExecThread *t, const TlExecBuffer *b, uint64_t p, uint64_t *addres
    *address = (uintptr_t)b->data + (p - b->base);
    if ((int64_t)(p - b->base) >= 0)
       return NULL;
-   const TlExecMemory *m = find_memory(t, *address);
+   const TilecMemory *m = find_memory(t, *address);
    return m && holds(m, (uintptr_t)b->data) ? m : NULL;
 }
 
@@ -101,11 +101,11 @@ find_bytes(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, Access
       return b->data + byte;
    }
    if (kind == TL_FAULT_WILD || kind == TL_FAULT_BOUNDS) {
-      const TlExecMemory *m = find_beside(t, b, p, &address);
+      const TilecMemory *m = find_beside(t, b, p, &address);
       uint64_t at = m ? address - (uintptr_t)m->begin : 0;
       if (m && fault_of(access, p, at, m->bytes, !m->is_read_only) == TL_FAULT_NONE) {
          *room = m->bytes - at;
-         return m->begin + at;
+         return (uint8_t *)m->begin + at;
       }
    }
    TlExecFault *f = &t->fault;

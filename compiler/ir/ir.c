@@ -122,6 +122,11 @@ tl_source_name(const TlOp *op)
    case TL_OP_ATOMIC_CAS:
    case TL_OP_ATOM_CAS:
       return "atomic_cas";
+   case TL_OP_LD_GLOBAL:
+   case TL_OP_CP_ASYNC:
+      return "load";
+   case TL_OP_ST_GLOBAL:
+      return "store";
    default:
       return tl_info(op)->text;
    }

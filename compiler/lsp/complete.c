@@ -32,8 +32,10 @@ static void
 offer_builtins(List *l, const TlDocument *d, uint32_t namespaces)
 {
    const TlBuiltin *b;
+   bool is_both = (namespaces & TL_NS_TL) && (namespaces & TL_NS_PYTHON); /* sum: once, as tl's */
    for (unsigned i = 0; (b = tl_builtin_at(i)); i++)
-      if ((b->namespaces & namespaces) && strcmp(b->doc, "not supported") != 0)
+      if ((b->namespaces & namespaces) && strcmp(b->doc, "not supported") != 0 &&
+          (!is_both || (b->namespaces & TL_NS_TL) || !tl_builtin_find(TL_NS_TL, b->name)))
          offer(l, b->name, FUNCTION,
                tl_arena_printf(d->comp.arena, "%s(%s)", b->name, b->signature), b->doc);
 }
@@ -81,6 +83,10 @@ offer_members(List *l, const TlDocument *d, TlWord w)
       if (n->kind == TL_AST_FUNCTION)
          offer(l, tl_ast_Function(n)->name, FUNCTION, tl_signature_of(d, n, n->range.file),
                tl_docstring_of(n));
+   const TlSv *value;
+   TlRange at;
+   for (size_t i = 0; (name = tl_sv_constant(&v, i, &value, &at)); i++)
+      offer(l, name, CONSTANT, tl_sv_describe(d->comp.sema, value), NULL);
    for (size_t i = 0; tl_sv_python_member(&v, i, &name, &signature); i++)
       offer(l, name, signature ? FUNCTION : CONSTANT,
             signature ? tl_arena_printf(d->comp.arena, "%s(%s)", name, signature) : NULL, NULL);
@@ -125,15 +131,35 @@ offer_arguments(List *l, const TlRequest *r)
 {
    const TlDocument *d = r->doc;
    TlOpenCall call;
-   if (!tl_open_call(d->text, r->offset, &call) || call.keyword)
+   TlCallee callee;
+   if (!tl_open_call(d->text, r->offset, &call) || call.keyword ||
+       !tl_lsp_callee(d, &call, &callee))
       return;
-   const TlBuiltin *b = tl_lsp_builtin_at(d, call.callee.dotted, call.callee.end);
-   const char *rest = b ? b->signature : "";
    TlParameter p;
-   while (tl_next_parameter(&rest, &p))
+   while (tl_next_parameter(&callee.params, &p))
       if (p.name_len)
          offer(l, tl_arena_printf(d->comp.arena, "%.*s=", (int)p.name_len, p.name), PROPERTY,
-               b->name, NULL);
+               callee.name, NULL);
+}
+
+/* "@ker" */
+static bool
+is_decorator(const TlDocument *d, TlWord w)
+{
+   return w.dotted && d->text[w.dotted - 1] == '@';
+}
+
+static void
+offer_decorators(List *l)
+{
+   static const char *const rows[][2] = {
+      {"kernel", "A function that is launched: @kernel(grid=(cdiv(n, BLOCK),), num_warps=4)."},
+      {"jit", "A function that kernels call; with a launch in the file a kernel, as in Triton."},
+      {"autotune", "Configurations to choose from: @autotune(configs=[Config({..})], key=[..])."},
+      {"heuristics", "Constexprs computed from arguments: @heuristics({\"EVEN\": lambda a: ..})."},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      offer(l, rows[i][0], FUNCTION, NULL, rows[i][1]);
 }
 
 json_t *
@@ -151,6 +177,10 @@ tl_lsp_completion(TlRequest *r)
       return l.items;
    }
    bool is_tile = !tl_is_python_file(d->path); /* Python has builtins under a module's name */
+   if (is_tile && is_decorator(d, w)) {
+      offer_decorators(&l);
+      return l.items;
+   }
    offer_arguments(&l, r);
    offer_symbols(&l, d, r->offset);
    offer_keywords(&l);

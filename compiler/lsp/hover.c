@@ -99,6 +99,40 @@ hover_symbol(const TlRequest *r, const TlMention *m)
    return hover(r, m->range.begin, m->range.end, code, facts_of(d, m->range.begin));
 }
 
+static json_t *
+hover_dtype(const TlRequest *r, size_t begin, size_t end, TlDtype t)
+{
+   TlArena *arena = r->doc->comp.arena;
+   const char *what = tl_dtype_is_float(t)              ? "floating point"
+                      : t == TL_I1                      ? "boolean"
+                      : tl_dtype_info[t].text[0] == 'u' ? "unsigned integer"
+                                                        : "signed integer";
+   return hover(r, begin, end, tl_arena_printf(arena, "(type) %s", tl_dtype_info[t].text),
+                tl_arena_printf(arena, "%s, %u bits; tl.%s", what, tl_dtype_info[t].bits,
+                                tl_dtype_info[t].triton_name));
+}
+
+/* other=0.0 in a call */
+static json_t *
+hover_argument(const TlRequest *r, TlWord w)
+{
+   const TlDocument *d = r->doc;
+   TlOpenCall call;
+   TlCallee callee;
+   TlParameter p;
+   bool is_named = w.end < d->len && d->text[w.end] == '=' &&
+                   tl_open_call(d->text, w.end + 1, &call) && call.keyword == d->text + w.begin;
+   if (!is_named || !tl_lsp_callee(d, &call, &callee))
+      return NULL;
+   while (tl_next_parameter(&callee.params, &p))
+      if (p.name_len == call.keyword_len && memcmp(p.name, call.keyword, p.name_len) == 0)
+         return hover(r, w.begin, w.end,
+                      tl_arena_printf(d->comp.arena, "(argument of %s) %.*s", callee.name,
+                                      (int)p.len, p.text),
+                      callee.doc);
+   return NULL;
+}
+
 json_t *
 tl_lsp_hover(TlRequest *r)
 {
@@ -122,10 +156,18 @@ tl_lsp_hover(TlRequest *r)
       return hover(r, w.begin, w.end, builtin_code(r->doc, b), b->doc);
    const TlNode *node;
    TlRange at;
+   const TlSv *value;
    TlSv v = tl_lsp_meaning_at(r->doc, w.dotted, w.end);
-   return tl_lsp_defined(r->doc, &v, &node, &at) && node && node->kind == TL_AST_FUNCTION
-             ? hover_function(r, w.begin, w.end, node, at.file)
-             : NULL;
+   if (tl_lsp_defined(r->doc, &v, &node, &at) && node && node->kind == TL_AST_FUNCTION)
+      return hover_function(r, w.begin, w.end, node, at.file);
+   if ((name = tl_lsp_constant(r->doc, w.dotted, w.end, &value, &at)))
+      return hover(r, w.begin, w.end,
+                   tl_arena_printf(r->doc->comp.arena, "%s: %s", name,
+                                   tl_sv_describe(r->doc->comp.sema, value)),
+                   NULL);
+   if (v.kind == TL_SV_TYPE && v.type->kind == TL_TYPE_SCALAR)
+      return hover_dtype(r, w.begin, w.end, v.type->dtype);
+   return hover_argument(r, w);
 }
 
 /* ---- signature help ---- */
@@ -187,21 +229,39 @@ callee(const TlDocument *d, const TlWord *w, uint32_t *file)
    return is_found && node && node->kind == TL_AST_FUNCTION ? node : NULL;
 }
 
+bool
+tl_lsp_callee(const TlDocument *d, const TlOpenCall *call, TlCallee *out)
+{
+   uint32_t file;
+   const TlWord *w = &call->callee;
+   const TlNode *n = callee(d, w, &file);
+   const TlBuiltin *b = n ? NULL : tl_lsp_builtin_at(d, w->dotted, w->end);
+   if (!n && !b)
+      return false;
+   if (b) {
+      TlSv whole = tl_lsp_meaning_at(d, w->dotted, w->end);
+      bool is_method = whole.kind != TL_SV_BUILTIN && w->dotted < w->begin;
+      *out = (TlCallee){b->name, b->signature, b->doc};
+      if (is_method) { /* what stands before the dot is the first */
+         const char *comma = tl_parameter_end(b->signature);
+         out->params = comma + (*comma == ',') + (comma[0] == ',' && comma[1] == ' ');
+      }
+      return true;
+   }
+   const char *whole = tl_signature_of(d, n, file), *params = strchr(whole, '(') + 1;
+   *out =
+      (TlCallee){tl_ast_Function(n)->name,
+                 tl_arena_strndup(d->comp.arena, params, strlen(params) - 1), tl_docstring_of(n)};
+   return true;
+}
+
 json_t *
 tl_lsp_signature_help(TlRequest *r)
 {
    TlOpenCall call;
-   uint32_t file;
-   if (!r->doc || !tl_open_call(r->doc->text, r->offset, &call))
+   TlCallee called;
+   if (!r->doc || !tl_open_call(r->doc->text, r->offset, &call) ||
+       !tl_lsp_callee(r->doc, &call, &called))
       return NULL;
-   const TlDocument *d = r->doc;
-   const TlNode *n = callee(d, &call.callee, &file);
-   if (n) {
-      const char *whole = tl_signature_of(d, n, file), *params = strchr(whole, '(') + 1;
-      return signature(r, &call, tl_ast_Function(n)->name,
-                       tl_arena_strndup(d->comp.arena, params, strlen(params) - 1),
-                       tl_docstring_of(n));
-   }
-   const TlBuiltin *b = tl_lsp_builtin_at(d, call.callee.dotted, call.callee.end);
-   return b ? signature(r, &call, b->name, b->signature, b->doc) : NULL;
+   return signature(r, &call, called.name, called.params, called.doc);
 }

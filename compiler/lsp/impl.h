@@ -118,10 +118,13 @@ typedef struct TlParameter {
    const char *text, *name; /* "*rest: tile", "rest" */
    size_t len, name_len;
 } TlParameter;
-/* Parameters of a signature's text one by one; false past the last. */
 /* The i-th attribute of a tile, "shape", with what it is; NULL: there are no more. */
 const char *tl_lsp_attribute(unsigned i, const char **doc);
+/* Parameters of a signature's text one by one; false past the last. */
 bool tl_next_parameter(const char **rest, TlParameter *out);
+/* The constant "module.NAME" of another file; NULL: it is none. */
+const char *tl_lsp_constant(const TlDocument *d, size_t begin, size_t end, const TlSv **value,
+                            TlRange *range);
 /* Dotted name that ends at (or around) the offset: "tl.math.exp". */
 typedef struct TlWord {
    size_t begin, end; /* of the last component */
@@ -136,6 +139,11 @@ typedef struct TlOpenCall {
    size_t keyword_len;
 } TlOpenCall;
 bool tl_open_call(const char *text, size_t offset, TlOpenCall *out);
+/* What is called there: its name, its parameters' text, what it does; false: it is not known. */
+typedef struct TlCallee {
+   const char *name, *params, *doc;
+} TlCallee;
+bool tl_lsp_callee(const TlDocument *d, const TlOpenCall *call, TlCallee *out); /* hover.c */
 const TlMention *tl_mention_of(const TlRequest *r);
 /* What a name stands for, as a line of text: "offs: tile<i32, 128>"; arena of the document. */
 const char *tl_describe_mention(const TlDocument *d, const TlMention *m);

@@ -92,8 +92,14 @@ tl_lsp_builtin_at(const TlDocument *d, size_t begin, size_t end)
 {
    TlSv v = tl_lsp_meaning_at(d, begin, end);
    size_t from = end;
-   if (v.kind == TL_SV_BUILTIN)
-      return v.builtin.row;
+   if (v.kind == TL_SV_BUILTIN) {
+      /* sum, max: of kernels, where Python has one of that name */
+      bool is_host = (v.builtin.row->flags & TL_BUILTIN_HOST) != 0;
+      const TlBuiltin *own = is_host && !tl_is_python_file(d->path)
+                                ? tl_builtin_find(TL_NS_TL, v.builtin.row->name)
+                                : NULL;
+      return own ? own : v.builtin.row;
+   }
    while (from > begin && d->text[from - 1] != '.')
       from--;
    bool is_method = from > begin + 1 && v.kind == TL_SV_POISON &&
@@ -126,6 +132,20 @@ tl_lsp_defined(const TlDocument *d, const TlSv *v, const TlNode **node, TlRange 
       return false;
    *range = *node ? tl_ast_name_range(d->comp.sources, *node) : tl_range(file, 0, 0);
    return true;
+}
+
+const char *
+tl_lsp_constant(const TlDocument *d, size_t begin, size_t end, const TlSv **value, TlRange *range)
+{
+   size_t dot = end;
+   while (dot > begin && d->text[dot - 1] != '.')
+      dot--;
+   TlSv module = dot > begin ? tl_lsp_meaning_at(d, begin, dot - 1) : tl_sv_poison();
+   const char *name;
+   for (size_t i = 0; (name = tl_sv_constant(&module, i, value, range)); i++)
+      if (tl_is_word(name, d->text + dot, end - dot))
+         return name;
+   return NULL;
 }
 
 bool
@@ -309,5 +329,9 @@ tl_definition_of(const TlDocument *d, const TlSymbol *y, const TlNode **node, Tl
    if (y->kind != TL_SYMBOL_IMPORT || !d->comp.sema)
       return true;
    TlSv v = tl_lsp_meaning(d, y->name, strlen(y->name));
-   return tl_lsp_defined(d, &v, node, range);
+   if (tl_lsp_defined(d, &v, node, range))
+      return true;
+   *node = NULL; /* a constant of the other file */
+   return y->import && y->node && y->node->kind == TL_AST_ALIAS &&
+          tl_import_place(d->comp.sema, tl_ast_Import(y->import), tl_ast_Alias(y->node), range);
 }

@@ -19,7 +19,8 @@ tl_lsp_definition(TlRequest *r)
          at = m->symbol->range; /* of a module without a file */
    } else {
       TlSv v = tl_lsp_meaning_at(d, w.dotted, w.end);
-      if (!tl_lsp_defined(d, &v, &node, &at))
+      const TlSv *value;
+      if (!tl_lsp_defined(d, &v, &node, &at) && !tl_lsp_constant(d, w.dotted, w.end, &value, &at))
          return NULL;
    }
    return tl_json_location(r->server, d, at);

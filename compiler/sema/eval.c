@@ -977,6 +977,20 @@ eval_binary(TlSema *s, TlFrame *f, const TlAstBinary *n)
    return v;
 }
 
+/* Operators: what they compute is at their own place, not at that of the call around them. */
+static TlSv
+eval_operator(TlSema *s, TlFrame *f, const TlNode *n)
+{
+   TlRange saved = s->b.range;
+   s->b.range = n->range;
+   TlSv v = n->kind == TL_AST_UNARY     ? eval_unary(s, f, tl_ast_Unary(n))
+            : n->kind == TL_AST_COMPARE ? eval_compare(s, f, tl_ast_Compare(n))
+            : n->kind == TL_AST_BOOLOP  ? eval_boolop(s, f, tl_ast_BoolOp(n))
+                                        : eval_subscript(s, f, tl_ast_Subscript(n));
+   s->b.range = saved;
+   return v;
+}
+
 static TlSv
 eval_node(TlSema *s, TlFrame *f, const TlNode *n)
 {
@@ -999,13 +1013,12 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
    case TL_AST_CONST:
       return eval_const(tl_ast_Const(n)->which);
    case TL_AST_UNARY:
-      return eval_unary(s, f, tl_ast_Unary(n));
+   case TL_AST_COMPARE:
+   case TL_AST_BOOLOP:
+   case TL_AST_SUBSCRIPT:
+      return eval_operator(s, f, n);
    case TL_AST_BINARY:
       return eval_binary(s, f, tl_ast_Binary(n));
-   case TL_AST_BOOLOP:
-      return eval_boolop(s, f, tl_ast_BoolOp(n));
-   case TL_AST_COMPARE:
-      return eval_compare(s, f, tl_ast_Compare(n));
    case TL_AST_CONDITIONAL:
       return eval_conditional(s, f, tl_ast_Conditional(n));
    case TL_AST_CALL:
@@ -1014,8 +1027,6 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
       TlSv self = tl_eval_expr(s, f, tl_ast_Attribute(n)->value);
       return tl_attribute(s, f, &self, tl_ast_Attribute(n)->name, n->range);
    }
-   case TL_AST_SUBSCRIPT:
-      return eval_subscript(s, f, tl_ast_Subscript(n));
    case TL_AST_SLICE:
       return eval_slice(s, f, tl_ast_Slice(n));
    case TL_AST_TUPLE:

@@ -206,37 +206,40 @@ name_kind(const Reader *r, const TlNode *n)
    return b.is_open ? TL_ARG_UNKNOWN : b.kind;
 }
 
+/* What a row of launch_calls.def is about. */
+#define BARE "()"
+#define NO_ARGUMENTS ".()"
+#define ARGUMENTS ".(..)"
+#define OF_ARRAY "[].()"
+
 /* torch.zeros(..), x.numel(), len(x), triton.cdiv(n, BLOCK) */
 static TlArgKind
 call_kind(const Reader *r, const TlAstCall *call)
 {
-   static const char makers[] = "empty zeros ones full rand randn randint arange linspace tensor "
-                                "empty_like zeros_like ones_like full_like rand_like randn_like "
-                                "empty_strided eye randperm as_tensor";
-   static const char same[] = "contiguous cuda clone detach view reshape transpose permute t "
-                              "squeeze unsqueeze flatten expand to half bfloat16 float";
+   static const struct {
+      const char *of, *names;
+      TlArgKind gives;
+   } rows[] = {
+#define TL_LAUNCH_CALL(of, names, gives) {of, names, TL_ARG_##gives},
+#include "sema/launch_calls.def"
+   };
    const TlNode *of =
       call->func->kind == TL_AST_ATTRIBUTE ? tl_ast_Attribute(call->func)->value : NULL;
    const char *name = of                                ? tl_ast_Attribute(call->func)->name
                       : call->func->kind == TL_AST_NAME ? tl_ast_Name(call->func)->id
                                                         : "";
    const char *module = of && of->kind == TL_AST_NAME ? tl_ast_Name(of)->id : "";
-   if (!of)
-      return tl_word_is_listed("len int", name) ? TL_ARG_INT
-             : strcmp(name, "float") == 0       ? TL_ARG_FLOAT
-                                                : TL_ARG_UNKNOWN;
-   if (strcmp(module, "torch") == 0)
-      return tl_word_is_listed(makers, name) ? TL_ARG_ARRAY : TL_ARG_UNKNOWN;
-   if (strcmp(module, "triton") == 0)
-      return tl_word_is_listed("cdiv next_power_of_2", name) ? TL_ARG_INT : TL_ARG_UNKNOWN;
-   if (strcmp(module, "math") == 0)
-      return strcmp(name, "sqrt") == 0 ? TL_ARG_FLOAT : TL_ARG_UNKNOWN;
-   if (tl_word_is_listed("numel data_ptr dim element_size", name) && !call->args.len)
-      return TL_ARG_INT;
-   if (tl_word_is_listed("size stride", name))
-      return call->args.len ? TL_ARG_INT : TL_ARG_SIZES;
-   return tl_word_is_listed(same, name) && kind_of(r, of) == TL_ARG_ARRAY ? TL_ARG_ARRAY
-                                                                          : TL_ARG_UNKNOWN;
+   const char *method = call->args.len ? ARGUMENTS : NO_ARGUMENTS;
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      bool is_array = strcmp(rows[i].of, OF_ARRAY) == 0;
+      bool is_of =
+         !of ? strcmp(rows[i].of, BARE) == 0
+             : is_array || strcmp(rows[i].of, module) == 0 || strcmp(rows[i].of, method) == 0;
+      if (is_of && tl_word_is_listed(rows[i].names, name) &&
+          (!is_array || kind_of(r, of) == TL_ARG_ARRAY))
+         return rows[i].gives;
+   }
+   return TL_ARG_UNKNOWN;
 }
 
 static TlArgKind

@@ -9,6 +9,8 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
+#include <ctype.h>
+
 enum { MAX_STEPS = 400 };
 
 static bool
@@ -39,6 +41,20 @@ bare_load(const TlValue *v, unsigned *steps)
    return NULL;
 }
 
+/* What the source calls there: sum, v.sum; else the operation's name. */
+static const char *
+called_name(TlSema *s, const TlOp *op)
+{
+   const TlSource *src = tl_source(s->sources, op->range.file);
+   const char *text = src ? src->text + op->range.begin : "", *name = text, *p = text;
+   while (isalnum((unsigned char)*p) || *p == '_' || *p == '.') {
+      name = *p == '.' ? p + 1 : name;
+      p++;
+   }
+   return *p == '(' && p > name ? tl_arena_strndup(s->arena, name, (size_t)(p - name))
+                                : tl_source_name(op);
+}
+
 static void
 check_lanes(TlSema *s, const TlOp *op)
 {
@@ -49,7 +65,7 @@ check_lanes(TlSema *s, const TlOp *op)
       const TlOp *load = bare_load(tl_arg(op, i), &steps);
       if (!load)
          continue;
-      tl_report(s->diags, W0206, op->range, tl_op_info[op->opcode].text);
+      tl_report(s->diags, W0206, op->range, called_name(s, op));
       tl_note(s->diags, N0200, load->range, "the load");
       tl_help(s->diags, "give the load what the others are to be: other=0.0");
       return;

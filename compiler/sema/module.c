@@ -452,6 +452,18 @@ tl_import_value(TlSema *s, const TlAstImport *import, const TlAstAlias *a)
    return import_alias(s, s->impl->main, import, a, &missing);
 }
 
+bool
+tl_import_place(TlSema *s, const TlAstImport *import, const TlAstAlias *a, TlRange *range)
+{
+   TlSourceModule *source = import->is_from ? find_source(s, s->impl->main, (unsigned)import->level,
+                                                          import->module ? import->module : "")
+                                            : NULL;
+   const TlGlobal *g = source ? tl_global_find(s, source, a->name) : NULL;
+   if (g)
+      *range = g->range;
+   return g != NULL;
+}
+
 /* Inside `try`, where a missing module makes a difference: false after an error.  What no file
  * provides counts as not installed. */
 static bool

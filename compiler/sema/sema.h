@@ -417,6 +417,10 @@ bool tl_sv_definition(const TlSv *v, const TlNode **node, uint32_t *file);
 uint32_t tl_sv_namespaces(const TlSv *v);
 /* The functions of a file one by one; NULL past the last, or for other values. */
 const TlNode *tl_sv_member(const TlSv *module, size_t i);
+/* Its constants likewise: *value and where each is bound. */
+const char *tl_sv_constant(const TlSv *module, size_t i, const TlSv **value, TlRange *range);
+/* Where the file that `from m import name` names binds it; false: no file does. */
+bool tl_import_place(TlSema *s, const TlAstImport *import, const TlAstAlias *a, TlRange *range);
 /* What is known of a module of Python one by one; the signature of a value is NULL.  False past the
  * last, or for other values. */
 bool tl_sv_python_member(const TlSv *module, size_t i, const char **name, const char **signature);

@@ -260,14 +260,44 @@ static const char type_help[] =
    "a number is fp32, i32 or another type of elements, an array a pointer to them, *fp32; the rest "
    "is constexpr";
 
-/* *float, i4, `unsigned *` */
+/* i128, uint256, fp128: the widest type of that kind; NULL: no name of a type of so many bits. */
+static const char *
+widest_type(const char *word)
+{
+   size_t len = strcspn(word, "0123456789");
+   bool is_float =
+      tl_is_word("fp", word, len) || tl_is_word("f", word, len) || tl_is_word("float", word, len);
+   bool is_signed = tl_is_word("i", word, len) || tl_is_word("int", word, len);
+   bool is_unsigned = tl_is_word("u", word, len) || tl_is_word("uint", word, len);
+   char *end;
+   unsigned long bits = strtoul(word + len, &end, 10);
+   if (*end || bits <= 64)
+      return NULL;
+   return is_float ? "fp64" : is_signed ? "i64" : is_unsigned ? "u64" : NULL;
+}
+
+static const char separators[] = "entries are separated by ','; a value stands alone in the "
+                                 "parameter's place, 128, or is given by its name, -D BLOCK=128";
+
+/* *float, i4, `unsigned *`, torch.float32 */
 static void
 help_type(TlSema *s, const char *text)
 {
    size_t len = strcspn(text, " *");
    bool is_pointer = *text == '*', is_behind = len && strchr(text, '*');
    const char *word = is_behind ? tl_arena_strndup(s->arena, text, len) : text + is_pointer;
+   const char *dot = strrchr(word, '.'), *star = is_pointer ? "*" : "", *wide;
+   word = dot ? dot + 1 : word;                         /* the module of another package */
+   word = tl_starts_with(word, "c_") ? word + 2 : word; /* ctypes */
+   if (tl_ends_with(word, "_t"))                        /* half_t */
+      word = tl_arena_strndup(s->arena, word, strlen(word) - 2);
+   if (strcmp(word, "void_p") == 0) {
+      tl_help(s->diags, "a pointer is a '*' and the type of its elements: *fp32, *i8 for bytes");
+      return;
+   }
    const char *near = tl_other_type(word, strlen(word));
+   const TlType *own = near ? NULL : tl_parse_type_text(s, word, strlen(word));
+   near = own && own->kind == TL_TYPE_SCALAR ? tl_dtype_info[own->dtype].text : near;
    if (tl_starts_with(text, "constexpr[")) {
       tl_help(s->diags, "write constexpr alone: its value has the type");
       return;
@@ -282,10 +312,19 @@ help_type(TlSema *s, const char *text)
       tl_help(s->diags, "the '*' of a pointer type comes first: *%s", near ? near : word);
       return;
    }
+   size_t first = strcspn(text, " "), next = first + strspn(text + first, " ");
    if (near)
-      tl_help(s->diags, "write %s%s for it", is_pointer ? "*" : "", near);
+      tl_help(s->diags, "write %s%s for it", star, near);
+   else if (text[next] && tl_parse_type_text(s, text, first)) /* *fp32 i32 */
+      tl_help(s->diags, "'%.*s' is a type, what follows is the next entry: %s", (int)first, text,
+              separators);
+   else if ((wide = widest_type(word)))
+      tl_help(s->diags, "no type has more than 64 bits: %s%s is the widest of its kind", star,
+              wide);
+   else if (is_pointer && strcmp(word, "void") == 0)
+      tl_help(s->diags, "a pointer has the type of its elements: *i8 for bytes");
    else if ((near = nearest_type(word)))
-      tl_help(s->diags, "did you mean '%s%s'?", is_pointer ? "*" : "", near);
+      tl_help(s->diags, "did you mean '%s%s'?", star, near);
    else
       tl_help(s->diags, "%s", type_help);
 }
@@ -711,9 +750,6 @@ is_type_entry(const char *text)
    return text[0] == '*' || tl_starts_with(text, "tensordesc");
 }
 
-static const char separators[] = "entries are separated by ','; a value stands alone in the "
-                                 "parameter's place, 128, or is given by its name, -D BLOCK=128";
-
 /* "x, y, n" */
 static const char *
 param_names(TlSema *s, const Spec *p)
@@ -852,6 +888,13 @@ static void
 help_signature(TlSema *s, const Spec *p)
 {
    bool has_comma = strchr(p->given->signature, ',');
+   if (strchr("[{(", p->given->signature[0]) && p->given->signature[0]) {
+      tl_help(s->diags,
+              "entries stand in the order of the parameters %s, without brackets, quotes or names: "
+              "*fp32, i32, 64",
+              param_names(s, p));
+      return;
+   }
    if (strchr(p->given->signature, ';') || (!has_comma && strchr(p->given->signature, ' '))) {
       tl_help(s->diags, "%s", separators);
       return;
@@ -1016,9 +1059,19 @@ apply_defines(TlSema *s, Spec *p)
             continue;
          found = true;
          bool from_signature = p->args[i].is_given;
-         if (!from_signature || p->args[i].is_constant)
-            set_constant(&p->args[i], tl_read_value(s, p->given->define_values.data[k],
-                                                    param(p, i)->node.range));
+         const char *value = p->given->define_values.data[k];
+         if (!from_signature || p->args[i].is_constant) {
+            set_constant(&p->args[i], tl_read_value(s, value, param(p, i)->node.range));
+            continue;
+         }
+         tl_report(s->diags, E0270, param(p, i)->node.range, name,
+                   tl_type_cstr(s->arena, p->args[i].type),
+                   tl_arena_printf(s->arena, "the value %s", value));
+         tl_help(
+            s->diags,
+            "the signature, or a launch's argument, gives it its type: leave the value out, or "
+            "write it in place of the type");
+         ok = false;
       }
       bool is_warps = strcmp(name, "num_warps") == 0, is_stages = strcmp(name, "num_stages") == 0;
       if (!found) {

@@ -66,3 +66,21 @@ tl_sv_member(const TlSv *module, size_t i)
    const TlSourceModule *source = is_file ? module->module->source : NULL;
    return source && i < source->functions.len ? source->functions.data[i]->node : NULL;
 }
+
+const char *
+tl_sv_constant(const TlSv *module, size_t i, const TlSv **value, TlRange *range)
+{
+   bool is_file = module->kind == TL_SV_MODULE && module->module->kind == TL_MOD_SOURCE;
+   const TlSourceModule *source = is_file ? module->module->source : NULL;
+   for (size_t k = 0; source && k < source->order.len; k++) {
+      const TlGlobal *g = source->order.data[k];
+      bool is_constant = tl_sv_is_number(&g->value) || g->value.kind == TL_SV_STR ||
+                         g->value.kind == TL_SV_TYPE || g->value.kind == TL_SV_TUPLE;
+      if (g->state != TL_GLOBAL_READY || !is_constant || i--)
+         continue;
+      *value = &g->value;
+      *range = g->range;
+      return g->name;
+   }
+   return NULL;
+}

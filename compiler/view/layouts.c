@@ -3,6 +3,7 @@
 
 #include "ir/walk.h"
 
+#include <ctype.h>
 #include <string.h>
 
 typedef struct Cx {
@@ -91,6 +92,32 @@ tl_view_find_layout(const TlView *v, const char *name, unsigned *bytes, const ch
    *title = name[0] == '#' ? tl_arena_printf(v->arena, "%s of %s", name, found->type)
                            : tl_arena_printf(v->arena, "%%%s: %s", found->name, found->type);
    return found->layout;
+}
+
+const char *
+tl_view_layout_names(const TlView *v, const char *name)
+{
+   enum { MOST = 12 };
+   TlNearest near = {.name = name[0] == '%' ? name + 1 : name};
+   TlSb names;
+   tl_sb_init(&names, v->arena);
+   unsigned listed = 0;
+   for (size_t i = 0; i < v->uses.len; i++) {
+      const char *own = v->uses.data[i].name;
+      bool is_known = !own || isdigit((unsigned char)*own); /* %12: no name of the source */
+      for (size_t k = 0; k < i && !is_known; k++)
+         is_known = v->uses.data[k].name && strcmp(v->uses.data[k].name, own) == 0;
+      if (is_known)
+         continue;
+      tl_nearest_try(&near, own);
+      if (listed++ < MOST)
+         tl_sb_printf(&names, "%s%s", names.len ? ", " : "", own);
+   }
+   if (near.best)
+      return tl_arena_printf(v->arena, "did you mean '%s'?", near.best);
+   return listed ? tl_arena_printf(v->arena, "there are %s%s", tl_sb_cstr(&names),
+                                   listed > MOST ? " and others" : "")
+                 : "there is none with a name";
 }
 
 /* ---- as JSON ---- */

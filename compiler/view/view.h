@@ -55,5 +55,7 @@ void tl_view_layout_svg(const TlLinear *layout, unsigned elem_bytes, const char 
  * NULL: there is none of this name.  *elem_bytes and *title are for the picture. */
 const TlLinear *tl_view_find_layout(const TlView *v, const char *name, unsigned *elem_bytes,
                                     const char **title);
+/* Where there is none: "did you mean 'mask'?", or which there are. */
+const char *tl_view_layout_names(const TlView *v, const char *name);
 
 #endif

@@ -70,7 +70,8 @@ tl_handles_done(TilecRuntime *rt)
 TilecStatus
 tl_handle_refuse(const TilecRuntime *rt, const char *what)
 {
-   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "%s was freed", what);
+   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "%s was freed: it is to live until its last use",
+                     what);
 }
 
 TilecStatus
@@ -78,5 +79,7 @@ tl_rt_check_kernel(const TilecKernel *k, const char *call)
 {
    if (tl_handle_is_live(&k->module->handle))
       return TILEC_OK;
-   return tl_rt_fail(k->module->rt, TILEC_BAD_ARGUMENT, "%s: the kernel's module was freed", call);
+   return tl_rt_fail(
+      k->module->rt, TILEC_BAD_ARGUMENT,
+      "%s: the kernel's module was freed: it is to live until the last use of its kernels", call);
 }

@@ -73,8 +73,8 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
          return misfit(b, TILEC_BAD_ARGUMENT);
    }
    if (num_args != v->num_params) {
-      snprintf(b->text, sizeof b->text, "%u arguments are taken, %zu given", v->num_params,
-               num_args);
+      snprintf(b->text, sizeof b->text, "%u argument%s taken, %zu given", v->num_params,
+               v->num_params == 1 ? " is" : "s are", num_args);
       return misfit(b, TILEC_BAD_ARGUMENT);
    }
    assert(num_args <= TL_RT_MAX_ARGS && v->info->num_args <= TL_RT_MAX_ARGS);
@@ -240,6 +240,12 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
                            "(tilec: --grid=X,Y,Z), or grid=(..) in the kernel's decorator",
                            info->name);
       status = eval_grid(b, rt, b->v->grid, info->grid, g);
+   } else if (!asked[1] &&
+              !asked[2]) { /* what an initialiser leaves, {4}, not what sizes come to */
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT,
+                        "kernel '%s': TilecLaunch.grid is {%" PRIu32 ", 0, 0}: it has three "
+                        "numbers, {%" PRIu32 ", 1, 1}, or begins with TILEC_OWN_GRID",
+                        info->name, asked[0], asked[0] ? asked[0] : 1);
    }
    *empty = status == TILEC_OK && (!g[0] || !g[1] || !g[2]);
    for (int round = 0; status == TILEC_OK && !*empty && round < 2; round++) {

@@ -180,7 +180,8 @@ check_live(const TilecBuffer *b, const char *what)
 {
    if (tl_handle_is_live(&b->handle))
       return TILEC_OK;
-   return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT, "%s: the buffer was freed", what);
+   return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT,
+                     "%s: the buffer was freed: it is to live until its last use", what);
 }
 
 static TilecStatus

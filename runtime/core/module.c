@@ -286,13 +286,14 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
    bool pushed;
    if (out)
       *out = NULL;
-   if (!rt || !source || !out || source->struct_size > sizeof *source ||
+   if (!rt)
+      return tl_rt_null(NULL, "tilec_module_from_source: rt");
+   if (!source || !out || source->struct_size > sizeof *source ||
        source->struct_size < offsetof(TilecSource, defines))
-      return rt ? tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_from_source: %s",
-                             !source || !out ? "source or out is NULL"
-                                             : "struct_size of the source is not sizeof "
-                                               "(TilecSource) of this version")
-                : TILEC_BAD_ARGUMENT;
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_from_source: %s",
+                        !source || !out ? "source or out is NULL"
+                                        : "struct_size of the source is not sizeof (TilecSource) "
+                                          "of this version");
    TilecStatus status = tl_rt_enter(rt, &pushed);
    tl_rt_leave(rt, pushed);
    if (status != TILEC_OK)

@@ -277,16 +277,21 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
       return tl_rt_null(NULL, "tilec_runtime_open: out");
    *out = NULL;
    if (options) {
-      if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof o)
+      if (options->struct_size <= sizeof(size_t) ||
+          options->struct_size > sizeof o) /* a pointer's */
          return tl_rt_fail(NULL, TILEC_BAD_ARGUMENT,
                            "tilec_runtime_open: options->struct_size is %zu; it is to be sizeof "
                            "(TilecRuntimeOptions), %zu",
                            options->struct_size, sizeof o);
       memcpy(&o, options, options->struct_size);
    }
-   if ((unsigned)o.executor > TILEC_ON_SIM)
-      return refuse(&o, TILEC_BAD_ARGUMENT,
-                    "no such executor: there are TILEC_ON_CUDA, TILEC_ON_CPU and TILEC_ON_SIM");
+   if ((unsigned)o.executor > TILEC_ON_SIM) {
+      char why[128];
+      snprintf(why, sizeof why,
+               "no such executor, %u: there are TILEC_ON_CUDA, TILEC_ON_CPU and TILEC_ON_SIM",
+               (unsigned)o.executor);
+      return refuse(&o, TILEC_BAD_ARGUMENT, why);
+   }
    TilecRuntime *rt = calloc(1, sizeof *rt);
    TlErrorSlot *slots = calloc(TL_RT_ERROR_SLOTS, sizeof *slots);
    if (!rt || !slots) {

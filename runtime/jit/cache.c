@@ -89,6 +89,11 @@ open_dir(const char *dir, bool is_layer, char *why)
       refuse(why, dir, "this process runs with the rights of another user");
       return -1;
    }
+   if (!*dir) {
+      refuse(why, dir, "its name is empty; NULL keeps nothing");
+      errno = EINVAL;
+      return -1;
+   }
    char path[TL_CACHE_PATH];
    size_t len = strlen(dir);
    while (len > 1 && dir[len - 1] == '/')

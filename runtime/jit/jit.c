@@ -399,8 +399,8 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_give
             (size_t)snprintf(names + len, sizeof names - len, "%s%s", taken ? ", " : ": ", p->name);
       taken++;
    }
-   snprintf(text, sizeof text, "kernel '%s': %u arguments are taken, %zu given%s", decl->name,
-            taken, num_given, names);
+   snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s", decl->name, taken,
+            taken == 1 ? " is" : "s are", num_given, names);
    return tl_core_fail(rt, TILEC_BAD_ARGUMENT, text);
 }
 
@@ -658,7 +658,7 @@ tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
    if (!rt)
       return tl_core_fail(NULL, TILEC_BAD_ARGUMENT, "tilec_jit_attach: rt is NULL");
    if (options &&
-       (options->struct_size > sizeof o || options->struct_size < sizeof options->struct_size))
+       (options->struct_size > sizeof o || options->struct_size <= sizeof options->struct_size))
       return tl_core_fail(rt, TILEC_BAD_ARGUMENT,
                           "tilec_jit_attach: struct_size of the options is not sizeof "
                           "(TilecJitOptions) of a version that this library knows");

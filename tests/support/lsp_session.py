@@ -87,10 +87,15 @@ def session(folder):
     hover = c.at("hover", uri, *place(SOURCE, "x, y"))["result"]
     check("hover of a parameter without a type", hover["contents"]["value"].splitlines()[1],
           "(parameter) x: ptr<fp32>")
+    hover = c.at("hover", uri, *place(SOURCE, "i32"))["result"]
+    check("hover of a type", hover["contents"]["value"].splitlines()[1:], ["(type) i32", "```", "signed integer, 32 bits; tl.int32"])
     check("hover of nothing", c.at("hover", uri, 2, 0)["result"], None)
     definition = c.at("definition", uri, *place(SOURCE, "twice(value"))["result"]
     check("definition in another file", (os.path.basename(definition["uri"]), definition["range"]["start"]),
           ("helpers.tile", {"line": 4, "character": 4}))
+    definition = c.at("definition", uri, *place(SOURCE, "SCALE,"))["result"]
+    check("definition of a constant of another file", (os.path.basename(definition["uri"]), definition["range"]["start"]),
+          ("helpers.tile", {"line": 0, "character": 0}))
     definition = c.at("definition", uri, *place(SOURCE, "mask)", offset=2))["result"]
     check("definition of a variable", spans([definition["range"]]), [(13, 4, 8)])
     references = c.at("references", uri, *place(SOURCE, "BLOCK:"), context={"includeDeclaration": True})["result"]
@@ -120,6 +125,41 @@ def session(folder):
     symbols = c.ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}})["result"]
     check("outline", [s["name"] for s in symbols], ["clip", "scale"])
     return c, uri
+
+
+def writing(folder):
+    """What is offered and said while a call, a member, a decorator are being written."""
+    c = Client(TILEC)
+    c.start()
+    uri = "file://" + folder + "/written.tile"
+    head = SOURCE.replace("from helpers import", "import helpers\nfrom helpers import")
+    c.open(uri, head)
+    version = 1
+
+    def after(text):
+        nonlocal version
+        version += 1
+        c.change(uri, version, {"text": head + text})
+        lines = (head + text).split("\n")
+        return len(lines) - 1, len(lines[-1])
+
+    def offered(text):
+        found = c.at("completion", uri, *after(text))["result"]
+        return [i["label"] for i in found]
+
+    def said(text):
+        found = c.at("signatureHelp", uri, *after(text))["result"]
+        return found["signatures"][0]["label"].split("(")[0], found["signatures"][0]["parameters"][found["activeParameter"]]
+
+    check("members of a file", offered("    helpers."), ["twice", "SCALE"])
+    check("arguments of a function of the file", offered("    clip(value, LI")[0], "LIMIT=")
+    check("decorators", offered("\n@ker"), ["kernel"])
+    check("one builtin of a name that Python has too", offered("    summ = su").count("sum"), 1)
+    check("sum is the kernel's", said("    sum(value, "), ("sum", {"label": "axis=None"}))
+    line, end = after("    more = load(x + offs, mask, other=0.0)\n    store(y, more)\n")
+    hover = c.at("hover", uri, line - 2, 34)["result"]
+    check("hover of an argument's name", hover["contents"]["value"].splitlines()[1], "(argument of load) other=None")
+    check("a method's first argument", said("    value.to("), ("to", {"label": "dtype"}))
 
 
 def editing(c, uri):
@@ -361,6 +401,7 @@ with tempfile.TemporaryDirectory() as work:
     editing(client, main)
     check("stops", client.stop(), 0)
     members(work)
+    writing(work)
     rudeness(work)
     fuzz(work, int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 6)
     limit = 50 if len(sys.argv) < 5 else float(sys.argv[4])  # more under sanitizers

@@ -16,8 +16,7 @@ eight numbers of fp64, DIR a folder.
 --unseen takes mistakes_unseen.txt and those that are numbered, each written before any of it was run and
 without knowing what tilec says: the sign § stands in the line of the error, words are looked for in the
 whole answer, in any case, and "a or b" is satisfied by either. "$ python" is a program in a folder with KERNELS as
-kernels.py, "$ c" the statements of one; both end with something on the standard error.  What was wanted
-stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
+kernels.py, "$ c" the statements of one, "$ sh" a script in a folder of its own; all end with something on the standard error.  What was wanted stays as it was written: "! no mistake: why" is counted no more, "! unanswered: why" is counted, and is an
 error once it is answered."""
 import concurrent.futures
 import importlib.util
@@ -139,7 +138,9 @@ class Unseen(Mistake):
              "mistakes_unseen_10.txt", "mistakes_unseen_11.txt",
              "mistakes_unseen_12.txt", "mistakes_unseen_13.txt", "mistakes_unseen_14.txt",
              "mistakes_unseen_15.txt", "mistakes_unseen_16.txt", "mistakes_unseen_17.txt",
-             "mistakes_unseen_18.txt", "mistakes_unseen_19.txt", "mistakes_unseen_20.txt")
+             "mistakes_unseen_18.txt", "mistakes_unseen_19.txt", "mistakes_unseen_20.txt",
+             "mistakes_unseen_21.txt", "mistakes_unseen_22.txt", "mistakes_unseen_23.txt",
+             "mistakes_unseen_24.txt")
 
     @staticmethod
     def words(line):
@@ -202,7 +203,7 @@ def answer_of_command(tilec, folder, m):
     words = [pattern.sub(lambda n: names[n.group()], w) for w in shlex.split(m.command)]
     run = subprocess.run([tilec, *words], capture_output=True, encoding="utf-8", errors="replace",
                          timeout=60, cwd=folder)
-    is_refused = run.returncode in (1, 2, 3) or "warning" in run.stderr
+    is_refused = run.returncode in (1, 2, 3, 4) or "warning" in run.stderr
     bad = [] if is_refused else ["exit code %d" % run.returncode]
     return bad + m.judge(None, run.stderr, run.stderr), run.stderr
 
@@ -211,9 +212,17 @@ def answer_of_program(tilec, folder, m):
     """What a program in Python or C is told by the library beside TILEC."""
     library = os.path.join(os.path.dirname(tilec), "../runtime/libtilec.so")
     environment = {**os.environ, "TILEC_LIBRARY": library, "PYTHONDONTWRITEBYTECODE": "1",
-                   "PYTHONPATH": os.path.join(ROOT, "runtime/python")}
+                   "PYTHONPATH": os.path.join(ROOT, "runtime/python"),
+                   "TILEC_CMAKE": os.path.join(ROOT, "cmake"),
+                   "PATH": os.path.dirname(tilec) + os.pathsep + os.environ.get("PATH", "")}
     program = [sys.executable, m.name + ".py"]
-    if m.command == "c":
+    if m.command == "sh":
+        program = ["sh", "-c", m.source]
+        files, folder = os.listdir(folder), os.path.join(folder, "of " + m.name)
+        os.mkdir(folder)
+        for name in {"kernels.py", "eight.npy", "folder"}.intersection(files):
+            os.symlink(os.path.join("..", name), os.path.join(folder, name))
+    elif m.command == "c":
         program = [os.path.join(folder, m.name)]
         write_file(program[0] + ".c", (C_PROGRAM % m.source).encode())
         subprocess.run([os.environ.get("CC", "cc"), "-I" + os.path.join(ROOT, "compiler/include"),
@@ -223,12 +232,14 @@ def answer_of_program(tilec, folder, m):
         write_file(os.path.join(folder, m.name + ".py"), m.source.encode())
     run = subprocess.run(program, capture_output=True, encoding="utf-8", errors="replace",
                          timeout=60, cwd=folder, env=environment)
-    last = run.stderr[max(run.stderr.rfind("\n  File"), 0):]
+    last = run.stderr
+    if m.command != "sh":
+        last = last[max(last.rfind("\n  File"), 0):]
     return m.judge(None, last, last), run.stderr
 
 
 def answer(tilec, folder, m):
-    if m.command in ("c", "python"):
+    if m.command in ("c", "python", "sh"):
         return answer_of_program(tilec, folder, m)
     return (answer_of_command if m.command else answer_of_source)(tilec, folder, m)
 

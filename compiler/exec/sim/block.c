@@ -28,11 +28,11 @@ sim_alloc(SimThread *t, size_t bytes)
 }
 
 /* ---- memory beside the arguments ---- */
-static const TlExecMemory *
+static const TilecMemory *
 known_memory(const SimBlock *b, uint64_t address)
 {
    for (unsigned k = 0; k < SIM_MEMORIES; k++) {
-      const TlExecMemory *m = &b->memories[k];
+      const TilecMemory *m = &b->memories[k];
       if (m->begin && address - (uintptr_t)m->begin < m->bytes)
          return m;
    }
@@ -44,17 +44,17 @@ static void
 ask_for_memory(SimBlock *b)
 {
    const TlSimOptions *o = b->launch->opts;
-   TlExecMemory m = {0};
+   TilecMemory m = {0};
    if (o->memory && o->memory(o->user, b->want_address, &m))
       b->memories[b->next_memory++ % SIM_MEMORIES] = m;
    b->wants_memory = false;
 }
 
-const TlExecMemory *
+const TilecMemory *
 sim_memory(SimThread *t, uint64_t address)
 {
    SimBlock *b = t->block;
-   const TlExecMemory *known = known_memory(b, address);
+   const TilecMemory *known = known_memory(b, address);
    if (known || !b->launch->opts->memory)
       return known;
    b->want_address = address;
@@ -69,7 +69,7 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
 {
    fault.base.range = s->op->range;
    if (!fault.base.op)
-      fault.base.op = tl_info(s->op)->text;
+      fault.base.op = tl_source_name(s->op);
    memcpy(fault.base.program, t->block->program, sizeof fault.base.program);
    fault.thread = t->host.tid;
    return fault;

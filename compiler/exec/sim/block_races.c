@@ -89,11 +89,12 @@ describe(const SimLaunch *l, const SimParty *a, const SimParty *b, TlSimFault *f
                                   .byte = here->byte,
                                   .bytes = l->kernel->global_granule,
                                   .range = op->range,
-                                  .op = tl_info(op)->text},
+                                  .op = tl_source_name(op),
+                                  .elem_bytes = sim_pointee_bytes(op)},
                          .thread = here->thread,
                          .is_write = here->is_write,
                          .other = other->range,
-                         .other_op = tl_info(other)->text,
+                         .other_op = tl_source_name(other),
                          .other_thread = there->thread,
                          .other_is_write = there->is_write};
    program_of(l, here, fault->base.program);

@@ -45,13 +45,47 @@ beside(SimThread *t, const TlExecArg *b, uint64_t base, uint64_t address, uint32
    uint64_t host = b ? (uintptr_t)b->data + (address - base) : address;
    bool is_known =
       b ? (int64_t)(address - base) < 0 : address >> TL_EXEC_BUFFER_BITS < TL_EXEC_HOST_BUFFERS;
-   const TlExecMemory *m = is_known ? sim_memory(t, host) : NULL;
+   const TilecMemory *m = is_known ? sim_memory(t, host) : NULL;
    if (!m || (b && (uintptr_t)b->data - (uintptr_t)m->begin >= m->bytes))
       return NULL;
    uint64_t at = host - (uintptr_t)m->begin;
    bool is_right = m->bytes - at >= bytes && address % aligned_to(s, bytes) == 0 &&
                    may_touch(s, use, !m->is_read_only);
    return is_right ? m->begin + at : NULL;
+}
+
+/* At most one warning of each argument, of the first block. */
+static void
+warn_unwritten(SimThread *t, const TlHostSite *s, uint64_t slot, TlExecFault f)
+{
+   SimLaunch *l = t->block->launch;
+   SimWarning *w = &l->unwritten[slot];
+   pthread_mutex_lock(&l->lock);
+   if (!w->block || t->block->number + 1 < w->block) {
+      f.kind = TL_FAULT_UNDEFINED_SEEN;
+      f.is_unwritten = true;
+      *w = (SimWarning){t->block->number + 1, sim_place(t, s, (TlSimFault){.base = f}).base};
+      w->fault.origin = w->fault.range;
+      w->fault.origin_op = f.op;
+   }
+   pthread_mutex_unlock(&l->lock);
+}
+
+/* An access of an array that was made without values: what is written has one from now on. */
+static void
+see_unwritten(SimThread *t, const TlHostSite *s, uint64_t slot, SimUse use, TlExecFault f)
+{
+   uint8_t *written = t->block->launch->written[slot] + f.byte;
+   const SimSite *site = sim_site(s);
+   bool is_atomic = use == SIM_UPDATES && !site->is_volatile;
+   bool is_exchange = site->op->opcode == TL_OP_ATOM_RMW && site->word == TL_RMW_XCHG;
+   const uint8_t *first = memchr(written, 0, f.bytes);
+   if (first && (use == SIM_READS || (use == SIM_UPDATES && !is_exchange))) {
+      f.byte += first - written;
+      warn_unwritten(t, s, slot, f);
+   }
+   if (use == SIM_WRITES || is_atomic)
+      memset(written, 1, f.bytes);
 }
 
 uint8_t *
@@ -90,6 +124,8 @@ sim_global(SimThread *t, const TlHostSite *s, uint64_t address, uint32_t bytes, 
    else {
       uint8_t *p = (uint8_t *)a->data + offset;
       assert(use != SIM_WRITES || data);
+      if (l->written && l->written[slot] && use != SIM_LANDS)
+         see_unwritten(t, s, slot, use, f);
       t->block->syncs += use == SIM_UPDATES || l->watch[slot] == SIM_ORDERS;
       if (use != SIM_LANDS && l->watch[slot] == SIM_RACES)
          sim_global_touch(&(SimGlobalTouch){t, s, use, p, data, a->name, f.byte, bytes});

@@ -174,10 +174,13 @@ sim_global_race(const SimGlobalTouch *x, uint32_t site, uint32_t thread, bool is
    const TlOp *other = x->t->block->launch->kernel->code->sites[site]->op;
    sim_fault(x->t, x->site,
              (TlSimFault){.kind = TL_SIM_FAULT_GLOBAL_RACE,
-                          .base = {.buffer = x->buffer, .byte = x->byte, .bytes = x->bytes},
+                          .base = {.buffer = x->buffer,
+                                   .byte = x->byte,
+                                   .bytes = x->bytes,
+                                   .elem_bytes = sim_site(x->site)->pointee_bytes},
                           .is_write = x->use != SIM_READS,
                           .other = other->range,
-                          .other_op = tl_info(other)->text,
+                          .other_op = tl_source_name(other),
                           .other_thread = thread,
                           .other_is_write = is_write});
 }

@@ -140,6 +140,8 @@ typedef struct SimLaunch {
    uint64_t num_blocks;
    const TlSimOptions *opts;
    SimWarning *warnings;    /* by hint, under `lock`; NULL: not wanted */
+   uint8_t **written;       /* by argument: by byte of one that is_empty; NULL: there is none */
+   SimWarning *unwritten;   /* by argument, under `lock`: the first read of what nothing wrote */
    bool count;              /* statistics are wanted */
    uint64_t deadline_ns;    /* 0 = none */
    _Atomic uint64_t next;   /* block to be handed out */
@@ -287,7 +289,7 @@ struct SimBlock {
    void *got;
    bool wants_memory; /* sim_memory: the same, what lies at want_address */
    uint64_t want_address;
-   TlExecMemory memories[SIM_MEMORIES]; /* what opts->memory has answered, the last ones */
+   TilecMemory memories[SIM_MEMORIES]; /* what opts->memory has answered, the last ones */
    unsigned next_memory;
    bool has_fault;
    TlSimFault fault;
@@ -324,7 +326,7 @@ void sim_block_run(SimBlock *b, uint64_t number);
 void sim_block_free(SimBlock *b);
 void *sim_alloc(SimThread *t, size_t bytes); /* zeroed; lives as long as the worker */
 /* The allocation of the process that holds the byte at that address of the host's, or NULL. */
-const TlExecMemory *sim_memory(SimThread *t, uint64_t address);
+const TilecMemory *sim_memory(SimThread *t, uint64_t address);
 /* The thread's program is wrong: the block ends here.  The fault's place and thread are filled
  * in. */
 _Noreturn void sim_fault(SimThread *t, const TlHostSite *s, TlSimFault fault);

@@ -7,6 +7,16 @@ where(TlDiags *d, const TlSimFault *f, TlRange range)
    tl_note(d, N0686, range, f->base.program[0], f->base.program[1], f->base.program[2]);
 }
 
+/* "x[128]" */
+static const char *
+element(TlDiags *d, const TlExecFault *f)
+{
+   const char *buffer = f->buffer ? f->buffer : "a buffer";
+   return f->elem_bytes && f->byte % f->elem_bytes == 0
+             ? tl_arena_printf(d->arena, "%s[%lld]", buffer, (long long)(f->byte / f->elem_bytes))
+             : tl_arena_printf(d->arena, "byte %lld of '%s'", (long long)f->byte, buffer);
+}
+
 static void
 report_pair(TlDiags *d, const TlSimFault *f)
 {
@@ -39,8 +49,7 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
       report_pair(d, f);
       break;
    case TL_SIM_FAULT_GLOBAL_RACE:
-      tl_report(d, E0687, at, op, f->thread, f->other_op, f->other_thread, (long long)f->base.byte,
-                f->base.buffer ? f->base.buffer : "a buffer");
+      tl_report(d, E0687, at, op, f->thread, f->other_op, f->other_thread, element(d, &f->base));
       tl_help(d, "one of the two is a write; '%s' orders what the threads of a program do",
               "debug_barrier");
       tl_note(d, N0680, f->other, f->other_op);
@@ -48,7 +57,7 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
    case TL_SIM_FAULT_BLOCK_RACE:
       tl_report(d, E0690, at, op, f->base.program[0], f->base.program[1], f->base.program[2],
                 f->other_op, f->other_program[0], f->other_program[1], f->other_program[2],
-                (long long)f->base.byte, f->base.buffer ? f->base.buffer : "a buffer");
+                element(d, &f->base));
       tl_help(d,
               "programs run in any order; an atomic after the one and an atomic before the other "
               "make one, or both may be atomics");

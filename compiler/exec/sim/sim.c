@@ -412,6 +412,26 @@ tell_warnings(const SimLaunch *l)
       if (!is_told)
          l->opts->warn(l->opts->user, f);
    }
+   for (unsigned i = 0; l->written && i < l->num_args; i++)
+      if (l->unwritten[i].block)
+         l->opts->warn(l->opts->user, &l->unwritten[i].fault);
+}
+
+/* Which bytes of arrays that were made without values have been written. */
+static void
+watch_empty(TlArena *arena, SimLaunch *l)
+{
+   const uint64_t most_watched = (uint64_t)256 << 20;
+   for (unsigned i = 0; i < l->num_args; i++) {
+      const TlExecArg *a = &l->args[i];
+      if (!a->is_buffer || !a->is_empty || !a->bytes || a->bytes > most_watched)
+         continue;
+      if (!l->written) {
+         l->written = tl_new_array(arena, uint8_t *, l->num_args);
+         l->unwritten = tl_new_array(arena, SimWarning, l->num_args);
+      }
+      l->written[i] = tl_new_array(arena, uint8_t, a->bytes);
+   }
 }
 
 /* Blocks, each with a program of its own, unless the kernel is persistent. */
@@ -473,8 +493,10 @@ tl_sim_launch(const TlSimKernel *kernel, const TlExecArg *args, unsigned num_arg
                     .failed = UINT64_MAX};
    l->watch = sim_global_watch(arena, kernel, l->args, num_args);
    sim_meetings_init(arena, l);
-   if (l->opts->warn)
+   if (l->opts->warn) {
       l->warnings = tl_new_array(arena, SimWarning, kernel->num_hints + 1);
+      watch_empty(arena, l);
+   }
    launch(l);
    tell_warnings(l);
    TlExecStatus status = l->status;

@@ -64,8 +64,9 @@ typedef struct TlSimOptions {
                                  line has its newline; NULL = dropped */
    void (*warn)(void *user,
                 const TlExecFault *warning); /* of broken promises, where the code checks
+                                 them, and of reads of what is_empty and not written
                                  them; after the run; NULL = dropped */
-   bool (*memory)(void *user, uint64_t address, TlExecMemory *out); /* as TlExecOptions has it */
+   TilecMemoryFn *memory; /* as TlExecOptions has it */
    void *user;
 } TlSimOptions;
 

@@ -258,8 +258,9 @@ TILEC_API TilecStatus tilec_kernel_use(TilecKernel *kernel, uint32_t variant, Ti
 
 typedef struct TilecLaunch {
    TilecStream stream;
-   uint32_t grid[3]; /* programs; grid[0] = TILEC_OWN_GRID: the kernel's own.  A zero in any
-                        dimension makes the launch a no-op.  Limits: 2^31-1, 65535, 65535 */
+   uint32_t grid[3]; /* programs; grid[0] = TILEC_OWN_GRID: the kernel's own.  A zero
+                        in one dimension makes the launch a no-op; zeros in the second and the
+                        third, as {4} has, are an error.  Limits: 2^31-1, 65535, 65535 */
 } TilecLaunch;
 
 /* Launches with one TilecArg per parameter that is not constexpr, in order.  Scalars are converted

@@ -50,11 +50,12 @@ def _check_options(options):
     for name in options:
         if name not in known:
             near = meant(name, [*known, "file", "source", "include_dirs", "on"])
+            launch = [n for n in ("num_warps", "num_stages") if meant(name, [n])]
             raise TypeError("unknown option '%s'%s; options are %s" % (
                 name, near or {"kernel": ": a kernel is an attribute of what load(file) gives",
                        "name": ": a kernel is an attribute of what load(file) gives",
-                       "num_warps": ": it is given where a kernel is launched",
-                       "num_stages": ": it is given where a kernel is launched"}.get(name, ""),
+                       }.get(name, launch and ": %s= is given where a kernel is launched" % launch[0]
+                             or ""),
                 ", ".join(known)))
 
 
@@ -247,7 +248,7 @@ class _Session:
 
 
 def _options(file, source, kernel, constexprs, include_dirs, **more):
-    _check_where(file, None)
+    _check_where(file, None, source)
     if not isinstance(kernel, (str, type(None))):
         raise TypeError("kernel= is the name of one of the file's kernels; got %r" % (kernel,))
     o = _CompileOptions(struct_size=C.sizeof(_CompileOptions), file=_b(file), kernel=_b(kernel))
@@ -265,7 +266,7 @@ def _options(file, source, kernel, constexprs, include_dirs, **more):
     for name, value in more.items():
         if not hasattr(o, name):
             raise TypeError("'%s' is not an option of the compiler%s"
-                            % (name, meant(name, [n for n, _ in o._fields_])))
+                            % (name, meant(name, [n for n, _ in o._fields_], "there are")))
         _set_field(o, name, value)
     return o
 
@@ -333,7 +334,13 @@ def list_kernels(file=None, source=None, include_dirs=()):
     with _Session() as s:
         o = _options(file, source, None, None, include_dirs)
         handle = C.c_void_p()
-        s.check(s.lib.tilec_list_kernels(s.handle, C.byref(o), C.byref(handle)))
+        try:
+            s.check(s.lib.tilec_list_kernels(s.handle, C.byref(o), C.byref(handle)))
+        except Error as e:
+            near = _file_like(file) if e.status == "TILEC_IO" and source is None else ""
+            if near:
+                raise Error(e.status, str(e).removeprefix(e.status + ": ") + near) from None
+            raise
 
         def text(t):
             return None if t is None else t.decode()
@@ -416,6 +423,10 @@ class Runtime:
         error = C.create_string_buffer(4096)
         if on not in _EXECUTORS:
             raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
+        if not hasattr(device, "__index__") or device < 0:
+            raise ValueError("device=%r: the number of a GPU, from 0 on, is wanted" % (device,))
+        if not isinstance(cache_dir, (str, bytes, os.PathLike, type(None))):
+            raise TypeError("cache_dir= is the path of a folder, or None; got %r" % (cache_dir,))
         o = _RuntimeOptions(struct_size=C.sizeof(_RuntimeOptions), executor=_EXECUTORS[on],
                             device=device, synchronous=synchronous, driver_path=_b(driver_path),
                             check=check, timeout_ms=timeout_ms, memory=_memory.answer,
@@ -944,40 +955,40 @@ def _key(value):
 # words of the launch, @d the device so far (_NO_ARRAY, _HOST or a GPU).  {rest}, {first} and {last}
 # are Kernel._around's.
 _ARGUMENT = """
-            @t = @type({n})
-            if @t is @Tensor:
-                @w[{at}] = @words_of[{n}.dtype]
-                @w[{at} + 1] = {n}.data_ptr(){bytes}
-                @v = {n}.get_device()
-                if @v != @d:
-                    if @d != -2 or @v < 0:
-                        return @slow({all})
-                    @d = @v
-            elif @t is @int:
-                if -0x80000000 <= {n} <= 0x7fffffff:
-                    @w[{at}] = @I32
-                elif -0x8000000000000000 <= {n} <= 0x7fffffffffffffff:
-                    @w[{at}] = @I64
+                @t = @type({n})
+                if @t is @Tensor:
+                    @w[{at}] = @words_of[{n}.dtype]
+                    @w[{at} + 1] = {n}.data_ptr(){bytes}
+                    @v = {n}.get_device()
+                    if @v != @d:
+                        if @d != -2 or @v < 0:
+                            @d = -1; break
+                        @d = @v
+                elif @t is @int:
+                    if -0x80000000 <= {n} <= 0x7fffffff:
+                        @w[{at}] = @I32
+                    elif -0x8000000000000000 <= {n} <= 0x7fffffffffffffff:
+                        @w[{at}] = @I64
+                    else:
+                        @d = -1; break
+                    @w[{at} + 1] = {n}
+                elif @t is @float:
+                    @w[{at}] = @FP32
+                    @b.floats[{at} + 1] = {n}
+                elif {n} is None:
+                    @w[{at}] = 0
+                elif @t is @bool:
+                    @w[{at}] = @I1
+                    @w[{at} + 1] = {n}
+                elif @t in @tensors:
+                    @d = @b.put_tensor({at}, {n}, @d)
+                    if @d is None:
+                        @d = -1; break
                 else:
-                    return @slow({all})
-                @w[{at} + 1] = {n}
-            elif @t is @float:
-                @w[{at}] = @FP32
-                @b.floats[{at} + 1] = {n}
-            elif {n} is None:
-                @w[{at}] = 0
-            elif @t is @bool:
-                @w[{at}] = @I1
-                @w[{at} + 1] = {n}
-            elif @t in @tensors:
-                @d = @b.put_tensor({at}, {n}, @d)
-                if @d is None:
-                    return @slow({all})
-            else:
-                return @slow({all})"""
+                    @d = -1; break"""
 
 _BYTES = """
-                @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
+                    @w[{at} + 2] = {n}.nbytes if {n}.is_contiguous() else @extent({n})"""
 
 _LAUNCHER = """
 def @launcher(@grid, /, {positional}{rest}):
@@ -990,10 +1001,11 @@ def @launcher(@grid, /, {positional}{rest}):
     try:
         @w = @b.words
         @d = -2
-        try:{body}
+        try:
+            for @once in (0,):{body}
         except @unfit:             # an element type without a counterpart, odd sizes
-            return @slow({all})
-        if @d < 0:
+            @d = -1
+        if @d < 0:                 # outside of the try: what it says is about itself
             return @slow({all})
         @h = @handles.get((@d, {key}))
         if @h is None:
@@ -1076,11 +1088,11 @@ def _generate(kernel):
     key = "".join("%s if @type(%s) is @int or %s is @UNSET else @key(%s), " % (n, n, n, n)
                   for n in consts) + "%(num_warps)s, %(num_stages)s" % values
     check = "".join("\n    if %s is @NEEDED:\n        @missing(%r)" % (n, n) for n in needed)
-    body = check.replace("\n", "\n        ") or "\n            pass"
+    body = check.replace("\n", "\n            ") or "\n                pass"
     for i, n in enumerate(launch):
         at = 3 + 3 * i
         extent = _BYTES.format(n=n, at=at) if kernel.info["configs"] else ""
-        body += _ARGUMENT.format(n=n, at=at, all=whole, bytes=extent)
+        body += _ARGUMENT.format(n=n, at=at, bytes=extent)
     rest, first, last = (part.format(**values) for part in kernel._around)
     more = ", **@more"
     if not signature:
@@ -1124,7 +1136,7 @@ class Kernel:
 
     def __init__(self, file=None, name=None, source=None, include_dirs=(), on=None, **options):
         _check_options(options)
-        _check_where(file, on)
+        _check_where(file, on, source)
         found = list_kernels(file, source, include_dirs)
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
@@ -1155,8 +1167,10 @@ class Kernel:
                    "asm": "compile(signature, CONSTEXPR=..).ptx",
                    "bench": "bind(grid, ..), which gives a function to time",
                    "warmup": "prepare(..)"}.get(name)
+        own = [n for n in vars(type(self)) if not n.startswith("_")]
         raise AttributeError("kernel '%s' has no attribute '%s'%s" % (
-            self.__dict__.get("name", "?"), name, "; it has " + instead if instead else ""))
+            self.__dict__.get("name", "?"), name,
+            "; it has " + instead if instead else meant(name, own, "it has")))
 
     def __call__(self, *args, **kw):
         if self.info["grid"] is None and "grid" not in self.options:
@@ -1212,7 +1226,7 @@ class Kernel:
         for name in more:
             hint = (": an executor is chosen by tilec.load(file, on=..)" if name == "on" else
                     ": the grid stands in brackets, %s[grid](..)" % self.name if name == "grid" else
-                    meant(name, self.__signature__.parameters))
+                    meant(name, self.__signature__.parameters, "it takes"))
             raise TypeError("%s() got an unexpected keyword argument '%s'%s"
                             % (self.name, name, hint))
 
@@ -1319,8 +1333,8 @@ class Kernel:
             args = {a.name.decode(): a for a in info.args[:info.num_args]}
             for i, name in b.read_only:
                 if not args[name].is_const:
-                    raise ValueError("'%s' is read-only, and kernel '%s' writes to it"
-                                     % (name, self.name))
+                    raise ValueError("'%s' is read-only, and kernel '%s' writes to it: give a copy, "
+                                     "numpy.array(..) of it" % (name, self.name))
 
     def _choose(self, rt, b, grid, values, consts, num_warps, num_stages):
         """The configuration of an autotuned kernel whose grid is a Python function: measured one
@@ -1381,7 +1395,7 @@ class Module:
 
     def __init__(self, file=None, source=None, include_dirs=(), on=None, **options):
         _check_options(options)
-        _check_where(file, on)
+        _check_where(file, on, source)
         self._how = dict(file=file, source=source, include_dirs=include_dirs, on=on, **options)
         self._names = [k["name"] for k in list_kernels(file, source, include_dirs)]
         self._made = {}

@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 
-__all__ = ["_EXECUTORS", "_array_instead", "_b", "_check_where", "_folders", "_instead",
+__all__ = ["_EXECUTORS", "_array_instead", "_b", "_check_where", "_file_like", "_folders", "_instead",
            "_integer_instead", "_set_field", "_short", "meant", "wrong_call"]
 
 _EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
@@ -14,12 +14,15 @@ def _b(text):
     return None if text is None else os.fsencode(text)
 
 
-def meant(name, known):
-    """What an error adds to an unknown name: the known one that is like it."""
+def meant(name, known, has=None):
+    """What an error adds to an unknown name: the known one that is like it, else what there is,
+    "; it takes a, b", where `has` is "it takes"."""
     import difflib                          # takes its time to import
     by_lower = {k.lower(): k for k in known}               # block is as close to BLOCK as can be
     like = difflib.get_close_matches(name.lower(), by_lower, 1)
-    return "; did you mean '%s'?" % by_lower[like[0]] if like else ""
+    if like:
+        return "; did you mean '%s'?" % by_lower[like[0]]
+    return "; %s %s" % (has, ", ".join(known)) if has and known else ""
 
 
 def _set_field(fields, name, value):
@@ -37,17 +40,37 @@ def _set_field(fields, name, value):
 
 
 def _folders(include_dirs):
-    if isinstance(include_dirs, (str, bytes, os.PathLike)):
-        raise TypeError("include_dirs is a list of folders, as in [%r]" % (include_dirs,))
+    if isinstance(include_dirs, (str, bytes, os.PathLike)) or not hasattr(include_dirs, "__iter__"):
+        raise TypeError("include_dirs is a list of folders, as in [\"kernels\"]; got %r" % (include_dirs,))
     return [_b(d) for d in include_dirs]
 
 
-def _check_where(file, on):
+def _check_where(file, on, source=None):
     if file is not None and not isinstance(file, (str, bytes, os.PathLike)):
         raise TypeError("file= is the path of a .tile or .py file; got %r of type %s"
                         % (file, type(file).__name__))
+    if not isinstance(source, (str, type(None))):
+        raise TypeError("source= is a text, a str; got %s%s" % (
+            type(source).__name__,
+            ", which .decode() makes one of" if isinstance(source, bytes) else ""))
+    if source is not None and not source.strip():
+        raise ValueError("source= is empty: it is the text of a .tile or .py file, with a kernel: "
+                         "a function under @kernel or @triton.jit")
+    if isinstance(file, str) and "\n" in file:
+        raise ValueError("file= is the path of a .tile or .py file; this is a text of %d lines: "
+                         "source= takes it" % (file.count("\n") + 1))
     if on is not None and on not in _EXECUTORS:
         raise ValueError("on=%r: an executor is one of %s" % (on, ", ".join(_EXECUTORS)))
+
+
+def _file_like(file):
+    """What an error adds to the name of a file that is not there."""
+    folder, name = os.path.split(os.fspath(file))
+    try:
+        there = sorted(f for f in os.listdir(folder or ".") if str(f).endswith((".tile", ".py")))
+    except (OSError, TypeError):
+        return ""
+    return meant(name, there, "there are")
 
 
 def _takes_one(function):
@@ -89,7 +112,7 @@ def _integer_instead(value):
     if callable(value):
         return ": a function gives all of it, kernel[lambda meta: (.., ..)]"
     if hasattr(value, "shape") and getattr(value, "shape") != ():
-        return ": its size is array.shape[0]"
+        return ": its size is array.shape[0]; of one that holds a grid tuple(map(int, array)) is"
     if isinstance(value, float) or hasattr(value, "item"):
         return ": triton.cdiv(n, BLOCK) or n // BLOCK gives one, int(x) of what is whole"
     return ""
@@ -103,6 +126,10 @@ def _instead(dtype):
         return ": this machine's byte order is dtype.newbyteorder('=')"
     if "complex" in str(dtype):
         return ": real and imaginary parts are passed as an array of floats"
+    if getattr(dtype, "kind", "") in "Mm":
+        return ": times are passed as whole numbers, array.astype(numpy.int64)"
+    if getattr(dtype, "kind", "") in "USTO":
+        return ": numbers are, such as array.astype(numpy.float32) makes of texts of numbers"
     return ""
 
 

@@ -214,9 +214,9 @@ tables_of_pointers_work(void **state)
 
 /* A TlExecOptions.memory: the eight numbers of `user`. */
 static bool
-eight_numbers(void *user, uint64_t address, TlExecMemory *out)
+eight_numbers(void *user, uint64_t address, TilecMemory *out)
 {
-   *out = (TlExecMemory){user, 8 * sizeof(int32_t), false};
+   *out = (TilecMemory){user, 8 * sizeof(int32_t), false};
    return address - (uintptr_t)user < out->bytes;
 }
 

@@ -67,8 +67,19 @@ for bad in (lambda: kernel[(1,)](x), lambda: kernel[(1,)](x, 3, 0.5, nope=1),
         raise AssertionError("a wrong call was accepted")
     except TypeError:
         pass
+asked = []
+for bad in ValueError, TypeError, KeyError:        # what a slow way says is said once, by itself
+    def no_grid(meta):
+        asked.append(bad)
+        raise bad("no grid")
+    try:
+        kernel[no_grid](x, 3)
+        raise AssertionError("a grid that fails was accepted")
+    except bad as e:
+        assert e.__context__ is None or e.__suppress_context__ or bad is KeyError, e.__context__
+assert asked == [ValueError, TypeError, KeyError], asked
 for slip, said in ({"num_warp": 8}, "'num_warp'; did you mean 'num_warps'?"), \
-        ({"BLOCKS": 8}, "'BLOCKS'; did you mean 'BLOCK'?"), ({"zzz": 8}, "'zzz'"):
+        ({"BLOCKS": 8}, "'BLOCKS'; did you mean 'BLOCK'?"), ({"zzz": 8}, "'zzz'; it takes x, n, alpha, BLOCK, num_warps, num_stages, stream"):
     for call in kernel[(1,)], kernel.explain:
         try:
             call(x, 3, **slip)

@@ -314,6 +314,10 @@ trouble_with_the_disk_costs_no_kernel(void **state)
    assert_non_null(strstr(said, "note: kernels are not kept for the next run"));
    jit_options.cache_dir = "/proc/tilec-cannot-be-made";
    assert_int_equal(compiles_of_a_run(7), 1);
+   jit_options.cache_dir = "";
+   said[0] = 0;
+   assert_int_equal(compiles_of_a_run(7), 1);
+   assert_non_null(strstr(said, "its name is empty"));
    jit_options.cache_dir = dir;
 
    struct rlimit before, small = {100, 100}; /* a full disk, as far as one process can have one */

@@ -158,6 +158,8 @@ details_name_what_is_null(void **state)
       assert_says(rt, what);                                                                       \
       assert_says(rt, " is NULL");                                                                 \
    } while (0)
+   assert_int_equal(tilec_module_from_source(NULL, NULL, &m), TILEC_BAD_ARGUMENT);
+   assert_says(NULL, "tilec_module_from_source: rt is NULL");
    NULL_IN("out", tilec_runtime_device(rt, NULL));
    NULL_IN("out", tilec_buffer_new(rt, 1, NULL));
    NULL_IN("out", tilec_buffer_wrap(rt, args, 1, NULL));
@@ -215,7 +217,7 @@ structs_of_another_version(void **state)
                               .error = why,
                               .error_bytes = sizeof why};
    assert_int_equal(tilec_runtime_open(&odd, &other), TILEC_BAD_ARGUMENT);
-   assert_non_null(strstr(why, "no such executor: there are TILEC_ON_CUDA"));
+   assert_non_null(strstr(why, "no such executor, "));
    TilecRuntimeOptions old = {.struct_size = offsetof(TilecRuntimeOptions, check),
                               .driver_path = FAKE_DRIVER,
                               .check = true};

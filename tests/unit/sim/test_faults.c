@@ -632,9 +632,9 @@ conflicts_and_sectors(void **state)
 
 /* A TlSimOptions.memory: the 64 numbers of `user`. */
 static bool
-numbers_of(void *user, uint64_t address, TlExecMemory *out)
+numbers_of(void *user, uint64_t address, TilecMemory *out)
 {
-   *out = (TlExecMemory){user, 64 * sizeof(int32_t), false};
+   *out = (TilecMemory){user, 64 * sizeof(int32_t), false};
    return address - (uintptr_t)user < out->bytes;
 }
 

@@ -17,7 +17,8 @@ def _is_missing(module):
 
 def _why_not(word):
     if word.startswith("-"):
-        return "there is no option '%s': the program comes first, its arguments after it" % word
+        return ("there is no option '%s': the program comes first, its arguments after it: "
+                "python -m tilec.triton PROGRAM.py ARGUMENT.." % word)
     if os.path.isdir(word):
         return "'%s' is a folder without __main__.py: name a program, a .py file" % word
     folder = os.path.dirname(word) or "."

@@ -299,8 +299,7 @@ class ASTSource:
             for key in given:
                 if isinstance(key, str) and key not in fn.arg_names:
                     raise ValueError("ASTSource: '%s' has no parameter '%s'%s" % (
-                        fn.__name__, key, tilec.meant(key, fn.arg_names)
-                        or "; it has " + ", ".join(fn.arg_names)))
+                        fn.__name__, key, tilec.meant(key, fn.arg_names, "it has")))
         self.signature = signature
         self.constants = {}
         for key, value in (constexprs or {}).items():

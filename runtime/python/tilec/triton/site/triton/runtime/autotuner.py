@@ -76,7 +76,7 @@ class Autotuner(KernelInterface):
         self.fn, self.arg_names, self.keys = fn, arg_names, key
         self._check_functions(pre_hook, post_hook, prune_configs_by)
         self._check_names(configs or [], key, reset_to_zero, restore_value)
-        self.configs = configs or [Config({})]
+        self.configs, self.has_configs = configs or [Config({})], bool(configs)
         self.cache = {}
         self.cache_results = (cache_results or knobs.autotuning.cache) \
             and not knobs.runtime.interpret
@@ -105,7 +105,7 @@ class Autotuner(KernelInterface):
         for name, value in (prune_configs_by or {}).items():
             if name not in known:
                 warnings.warn("%s: '%s' in prune_configs_by= is not followed%s" % (
-                    what, name, tilec.meant(name, known) or "; there are " + ", ".join(known)),
+                    what, name, tilec.meant(name, known, "there are")),
                     stacklevel=tilec.users_level())
             elif name != "top_k":
                 Config._check_function(what, name, value)
@@ -127,7 +127,7 @@ class Autotuner(KernelInterface):
                 if name not in self.arg_names:
                     warnings.warn("@autotune of '%s': '%s' in %s= is no parameter of the kernel%s"
                                   % (jit_of(self.fn).__name__, name, what,
-                                     tilec.meant(name, self.arg_names)),
+                                     tilec.meant(name, self.arg_names, "it has")),
                                   stacklevel=tilec.users_level())
 
     def _refuse_given(self, given, config):
@@ -304,7 +304,13 @@ class Autotuner(KernelInterface):
         if config.pre_hook is not None:
             config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
         self._refuse_given(kwargs, config)
-        result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+        try:
+            result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+        except TypeError as e:
+            if self.has_configs or "missing" not in str(e):
+                raise
+            raise TypeError("%s; configs= of @autotune is empty, so that no triton.Config gives it"
+                            % e) from None
         self.nargs = None
         return result
 
@@ -328,10 +334,10 @@ def autotune(configs, key=_TO_BE_GIVEN, prune_configs_by=None, reset_to_zero=Non
     for name in unknown:
         known = [n for n in inspect.signature(autotune).parameters if n != "unknown"]
         raise TypeError("autotune() got an unexpected keyword argument '%s'%s"
-                        % (name, tilec.meant(name, known)))
+                        % (name, tilec.meant(name, known, "it takes")))
     if key is _TO_BE_GIVEN:
         raise TypeError("autotune() missing 1 required positional argument: 'key', a list of the "
-                        "arguments whose values ask for a choice of their own, such as [\"n\"]")
+                        "arguments whose values ask for a choice of their own, such as key=[\"n\"]")
 
     def decorate(fn):
         _check_below(fn, "autotune")

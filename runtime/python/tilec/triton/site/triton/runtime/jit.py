@@ -380,7 +380,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         at_launch = "; it is given where the kernel is launched: kernel[grid](.., %s=%r)" \
             % (name, unknown[name]) if name in ("num_warps", "num_stages", "num_ctas") else None
         raise TypeError("jit() got an unexpected keyword argument '%s'%s"
-                        % (name, at_launch or tilec.meant(name, known)))
+                        % (name, at_launch or tilec.meant(name, known, "it takes")))
 
     def decorate(fn):
         assert callable(fn), "@triton.jit is for functions; found %r" % (fn,)

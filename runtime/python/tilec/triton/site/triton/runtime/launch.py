@@ -505,7 +505,7 @@ class Launcher:
             for name in kwargs:              # what is missing may have been given by a wrong name
                 if name not in self.jit.arg_names and name not in _OPTIONS:
                     raise TypeError("%s; '%s' is none of its parameters%s"
-                                    % (e, name, tilec.meant(name, self.jit.arg_names))) from None
+                                    % (e, name, tilec.meant(name, self.jit.arg_names, "it takes"))) from None
             raise
 
     def call_of(self, bound, options):
@@ -565,7 +565,8 @@ class Launcher:
             if name not in _UNMET:
                 known = [*self.jit.arg_names, *_OPTIONS]
                 raise KeyError("Keyword argument %s was specified but unrecognised%s"
-                               % (name, _OTHER_WORDS.get(name) or tilec.meant(name, known)))
+                               % (name, _OTHER_WORDS.get(name) or tilec.meant(name, known)
+                                  or "; the kernel takes " + ", ".join(self.jit.arg_names)))
             if value != _UNMET[name] and value is not None and name not in _warned:
                 _warned.add(name)
                 warnings.warn("kernel '%s': tilec does not follow %s=%s; results are the same"
