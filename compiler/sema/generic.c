@@ -785,6 +785,15 @@ has_guessed_type(const Checker *c)
    return false;
 }
 
+static bool
+has_guessed_constexpr(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (c->guesses[i].is_used && c->kernel->params[i].is_constexpr && !c->hints[i].num_launched)
+         return true;
+   return false;
+}
+
 static void
 report_all(Checker *c, const Trial *t, bool with_errors)
 {
@@ -1056,8 +1065,11 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
       is_out |= is_ruled_out(c, &trials[v]);
       if ((trials[v].func && v != TINY) || is_exact) {
          report_all(c, &trials[v], is_exact);
+         c->s->impl->has_guessed_types = trials[v].has_guessed && has_guessed_type(c);
+         c->s->impl->has_guessed_numbers = trials[v].has_guessed && has_guessed_constexpr(c);
          if (trials[v].func)
             tl_sema_lint_func(c->s, trials[v].func, c->kernel);
+         c->s->impl->has_guessed_types = c->s->impl->has_guessed_numbers = false;
          if (trials[v].func && !c->kernel->is_helper && !tl_sema_has_effect(trials[v].func))
             tl_vec_push(c->s->arena, &c->s->impl->idle, c->kernel);
          if (is_exact) {

@@ -299,6 +299,7 @@ typedef struct TlSemaImpl {
    uint64_t handlers_run;             /* of `except`, in host code */
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
    TL_VEC(TlLate) late; /* warnings of kernels' typed code, told where nothing else is wrong */
+   bool has_guessed_types, has_guessed_numbers; /* the kernel whose typed code is looked at */
    unsigned num_kernels;
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */

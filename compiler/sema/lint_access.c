@@ -355,6 +355,17 @@ has_strided_peer(const TlLintFacts *f, const TlLintAccess *x, int axis, int d)
    return false;
 }
 
+/* Does something else than the term move from program to program: a beginning that was loaded? */
+static bool
+others_move(const TlLintFacts *f, const TlSum *s, const TlTerm *pid, int axis)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      for (unsigned k = 0; &s->term[i] != pid && k < s->term[i].num; k++)
+         if (f->programs[s->term[i].factor[k].value->id] >> axis & 1)
+            return true;
+   return false;
+}
+
 /* i = pid + arange(0, BLOCK), stored to: neighbours write BLOCK - 1 of the same elements. */
 static bool
 check_overlap(TlLintFacts *f, const TlLintAccess *x)
@@ -363,6 +374,8 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
    const TlType *type = x->pointers->type;
    for (int axis = 0; axis < NUM_AXES && x->is_known && tl_type_is_tile(type); axis++) {
       const TlTerm *pid = program_term(&x->sum, axis);
+      if (pid && others_move(f, &x->sum, pid, axis))
+         continue;
       for (unsigned i = 0; pid && i < x->sum.num; i++) {
          const TlTerm *u = &x->sum.term[i];
          if (u->dim < 0 || u->num || u->scale <= 0 || pid->scale % u->scale ||

@@ -204,6 +204,15 @@ is_alone(const TlOp *loop, const TlOp *store, const TlValue *base)
    return true;
 }
 
+/* By blocks: a loop by ones may be a condition, `for i in range(0, is_mine)`. */
+static bool
+goes_by_blocks(const TlOp *loop)
+{
+   uint64_t bits;
+   const TlValue *step = tl_for_step(loop);
+   return tl_is_const(step, &bits) && tl_bits_to_int(step->type->dtype, bits) > 1;
+}
+
 /* for ..: store(y, sum(load(..))).  A sum that goes on from round to round is right in the end. */
 static bool
 check_rounds(TlLintFacts *f, const TlLintAccess *x)
@@ -212,8 +221,9 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x)
    const TlOp *loop = tl_parent(x->op);
    const TlValue *base = base_of(x->pointers), *mask = tl_pred(x->op);
    unsigned steps = 0, carried = 0;
-   if (!loop || loop->opcode != TL_OP_FOR || !base || is_of_loop(x->pointers, loop, &steps) ||
-       (mask && is_of_loop(mask, loop, &steps)) || !is_of_loop(tl_arg(x->op, 1), loop, &steps) ||
+   if (!loop || loop->opcode != TL_OP_FOR || !goes_by_blocks(loop) || !base ||
+       is_of_loop(x->pointers, loop, &steps) || (mask && is_of_loop(mask, loop, &steps)) ||
+       !is_of_loop(tl_arg(x->op, 1), loop, &steps) ||
        is_carried(tl_arg(x->op, 1), loop, &carried) || !is_alone(loop, x->op, base))
       return false;
    tl_report(s->diags, W0259, x->op->range);

@@ -108,17 +108,37 @@ goes_back(const TlValue *v, unsigned *steps)
    return false;
 }
 
+/* Does all of it go into the exponents of a softmax?  A scale of a part, or a maximum that is
+ * stored for another kernel, is meant. */
+static bool
+is_of_softmax(const TlValue *v, unsigned *steps)
+{
+   bool any = false;
+   for (const TlUse *u = v->uses; u; u = u->next, any = true) {
+      const TlOp *op = u->user;
+      const TlUse *next = op->num_results == 1 ? tl_result(op, 0)->uses : NULL;
+      bool is_exponent = op->opcode == TL_OP_SUB && tl_arg(op, 1) == v && next && !next->next &&
+                         (next->user->opcode == TL_OP_EXP || next->user->opcode == TL_OP_EXP2);
+      bool is_moved = tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS) || op->opcode == TL_OP_BROADCAST;
+      if (++*steps > MAX_STEPS ||
+          !(is_exponent || (is_moved && is_of_softmax(tl_result(op, 0), steps))))
+         return false;
+   }
+   return any;
+}
+
 /* softmax of blocks of rows, along the rows' axis */
 static bool
 check_cut(TlLintFacts *f, const TlOp *op)
 {
    TlSema *s = f->s;
-   unsigned steps = 0, back = 0;
+   unsigned steps = 0, back = 0, uses = 0;
    const TlValue *of = tl_arg(op, 0);
    const TlLintAccess *x = of->type->rank == 2 ? access_of(f, load_of(of, &steps)) : NULL;
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    if (!x || !x->is_known || x->pointers->type->rank != 2 || !is_cut(f, x, axis) ||
-       !is_whole(f, x, 1 - axis) || !goes_back(tl_result(op, 0), &back))
+       !is_whole(f, x, 1 - axis) || !goes_back(tl_result(op, 0), &back) ||
+       !is_of_softmax(tl_result(op, 0), &uses))
       return false;
    tl_report(s->diags, W0247, op->range, axis);
    tl_help(s->diags, "each program has whole %s: axis=%u", axis ? "columns" : "rows", 1 - axis);
@@ -185,18 +205,20 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* What goes by a type or by a number is not told of guessed ones. */
 void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
    bool is_told = false, is_narrow_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      check_half(f, op);
+      if (!f->s->impl->has_guessed_types)
+         check_half(f, op);
       bool is_product = op->opcode == TL_OP_MUL && op->range.file == f->s->impl->main->file;
       is_narrow_told |= is_product && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
                     op->range.file == f->s->impl->main->file;
       if (is_sum && !is_told)
-         is_told = check_mean(f, op) || check_cut(f, op);
+         is_told = (!f->s->impl->has_guessed_numbers && check_mean(f, op)) || check_cut(f, op);
    }
 }

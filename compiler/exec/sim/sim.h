@@ -66,7 +66,7 @@ typedef struct TlSimOptions {
                 const TlExecFault *warning); /* of broken promises, where the code checks
                                  them, and of reads of what is_empty and not written
                                  them; after the run; NULL = dropped */
-   TilecMemoryFn *memory; /* as TlExecOptions has it */
+   TilecMemoryFn *memory;                    /* as TlExecOptions has it */
    void *user;
 } TlSimOptions;
 

@@ -488,7 +488,7 @@ static const Fault role_faults[] = {
    {"wait behind the box", MOVE, "   mbar_wait ", NULL, "   tma_load %", NULL, 0, NULL},
    {"boxes not expected", REMOVE, "   mbar_expect ", NULL, NULL, NULL, 0, "E0686"},
    {"boxes expected twice", REPEAT, "   mbar_expect ", NULL, NULL, NULL, 0, NULL},
-   {"boxes expected by all lanes", KEEP_FIRST, "   mbar_expect ", NULL, NULL, NULL, 0, NULL},
+   {"boxes expected by all lanes", KEEP_FIRST, "   mbar_expect ", NULL, NULL, NULL, 0, "E0692"},
    {"boxes expected at another stage", SHIFT, "   mbar_expect ", NULL, "8", NULL, 0, NULL},
    {"fewer bytes expected", REPLACE, "   mbar_expect ", "8}", "0}", NULL, 0, "E0686"},
    {"more bytes expected", REPLACE, "   mbar_expect ", "{bytes = ", "{bytes = 1", NULL, 0, "E0686"},

@@ -1,0 +1,62 @@
+# What others' kernels do on purpose, and what only a guess would make wrong: nothing is told of it.
+# RUN: %tilec check %s 2>&1 | FileCheck %s
+# CHECK-NOT: warning
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def where_it_begins(b, c, starts, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    start = tl.load(starts + pid)
+    n = tl.load(starts + pid + 1) - start
+    i = tl.arange(0, BLOCK)
+    for k in range(0, n, BLOCK):
+        tl.store(c + start + pid + 1 + k + i, tl.load(b + start + k + i, k + i < n), k + i < n)
+
+
+@triton.jit
+def sums_of_its_type(hist, starts, n, BLOCK: tl.constexpr):
+    acc = tl.zeros([BLOCK], dtype=starts.dtype.element_ty)
+    for k in range(0, n, BLOCK):
+        i = k + tl.arange(0, BLOCK)
+        x = tl.load(hist + i, mask=i < n, other=0)
+        tl.store(starts + i, tl.cumsum(x, 0) - x + acc, mask=i < n)
+        acc += tl.sum(x, 0)
+
+
+@triton.jit
+def scales_of_groups(x, q, scales, rows, cols, BLOCK: tl.constexpr):
+    i, j = tl.arange(0, BLOCK), tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = (i < rows)[:, None] & (j < cols)[None, :]
+    v = tl.load(x + i[:, None] * cols + j[None, :], mask=inside, other=0.0)
+    scale = tl.max(tl.abs(v), axis=1) / 127
+    tl.store(q + i[:, None] * cols + j[None, :], (v / scale[:, None]).to(tl.int8), mask=inside)
+    tl.store(scales + i * tl.num_programs(0) + tl.program_id(0), scale, mask=i < rows)
+
+
+@triton.jit
+def scale_of_rows(x, scales, cols, stride, BLOCK: tl.constexpr, MOST: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * stride + i, mask=i < cols, other=0.0)
+    tl.store(scales + row, tl.max(tl.abs(v)) / MOST)
+
+
+@triton.jit
+def only_some(x, y, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    i = pid * BLOCK + tl.arange(0, BLOCK)
+    for _ in range(0, tl.where(pid * BLOCK < n, 1, 0), 1):
+        tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0) * 2, mask=i < n)
+
+
+@triton.jit
+def rows_of_heads(k, out, n, D: tl.constexpr, BLOCK: tl.constexpr):
+    i, d = tl.arange(0, BLOCK), tl.arange(0, D)
+    ptrs = k + i[:, None] * D + d[None, :]
+    acc = tl.zeros([D], tl.float32)
+    for start in range(0, n, BLOCK):
+        acc += tl.sum(tl.load(ptrs, mask=i[:, None] < n - start, other=0.0), 0)
+        ptrs += BLOCK * D
+    tl.store(out + d, acc)
