@@ -130,6 +130,25 @@ tl_lint_is_argument(const TlValue *v)
    return !v->def && !v->block->region->parent;
 }
 
+static bool
+comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
+{
+   enum { MAX_STEPS = 400 };
+   if (v == from)
+      return true;
+   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
+      if (comes_from(tl_arg(v->def, i), from, steps))
+         return true;
+   return false;
+}
+
+bool
+tl_lint_comes_from(const TlValue *v, const TlValue *from)
+{
+   unsigned steps = 0;
+   return comes_from(v, from, &steps);
+}
+
 const TlValue *
 tl_lint_argument(const TlSum *s)
 {

@@ -31,6 +31,8 @@ void tl_lint_facts(TlSema *s, const TlFunc *f, TlAffine *a, TlLintFacts *out);
 
 bool tl_lint_is_round(const TlTerm *t);     /* a multiple of the number of a loop's round */
 bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
+/* Is v computed from the other one? */
+bool tl_lint_comes_from(const TlValue *v, const TlValue *from);
 /* The argument that a sum is; NULL: it is another. */
 const TlValue *tl_lint_argument(const TlSum *s);
 /* program_id(axis) is a factor of it; -1: none is. */

@@ -8,6 +8,7 @@
 #include "ir/walk.h"
 #include "sema/impl.h"
 #include "sema/lint.h"
+#include "sema/lint_access.h"
 
 #include <math.h>
 
@@ -39,17 +40,6 @@ constant_lane(const TlValue *v, uint64_t bits)
 }
 
 static bool
-comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
-{
-   if (v == from)
-      return true;
-   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
-      if (comes_from(tl_arg(v->def, i), from, steps))
-         return true;
-   return false;
-}
-
-static bool
 asks_program(const TlValue *v, unsigned *steps)
 {
    if (!v->def || ++*steps > MAX_STEPS)
@@ -72,12 +62,12 @@ may_cut(const TlBound *b, const TlType *mask)
           t->dim < mask->rank && b->limit.num && b->limit.term[0].scale >= mask->shape[t->dim])
          return false;
       for (unsigned k = 0; k < t->num; k++) {
-         unsigned steps = 0, asked = 0;
+         unsigned asked = 0;
          if (!t->factor[k].is_iteration)
             continue;
          const TlValue *end = tl_for_upper(t->factor[k].value->block->region->parent);
          bool is_limited = b->limit.num == 1 && b->limit.term[0].num == 1 &&
-                           comes_from(end, b->limit.term[0].factor[0].value, &steps);
+                           tl_lint_comes_from(end, b->limit.term[0].factor[0].value);
          if (!is_limited || asks_program(end, &asked))
             return false;
       }

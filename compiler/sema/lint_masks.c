@@ -679,17 +679,6 @@ check_next(TlLintFacts *f, const TlLintAccess *x)
 }
 
 /* ---- rounds that overlap ---- */
-static bool
-comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
-{
-   if (v == from)
-      return true;
-   for (unsigned i = 0; v->def && ++*steps < MAX_STEPS && i < v->def->num_args; i++)
-      if (comes_from(tl_arg(v->def, i), from, steps))
-         return true;
-   return false;
-}
-
 /* Where the loop's index and the tile's come together: the innermost sum of both. */
 static TlRange
 place_of_round(TlLintFacts *f, const TlBound *b)
@@ -723,8 +712,7 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return false;
    const TlOp *loop = round->factor[0].value->block->region->parent;
    uint32_t len = x->pointers->type->shape[lane->dim];
-   unsigned steps = 0;
-   if (round->scale >= len || !comes_from(tl_for_upper(loop), limit, &steps))
+   if (round->scale >= len || !tl_lint_comes_from(tl_for_upper(loop), limit))
       return false;
    tl_report(s->diags, W0243, place_of_round(f, b), (long long)round->scale, len);
    tl_help(s->diags,
@@ -797,8 +785,7 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return false;
    const TlValue *round = tl_for_index(loop);
    int64_t mask_by = moved_by(&b->index, round), by = moved_by(&index, round);
-   unsigned steps = 0;
-   bool is_of_size = comes_from(tl_for_upper(loop), limit, &steps);
+   bool is_of_size = tl_lint_comes_from(tl_for_upper(loop), limit);
    if (mask_by == by || !is_of_size || !has_round_of(&x->sum, round))
       return false;
    if (!mask_by) {
