@@ -5,7 +5,8 @@
  * its initial value plus iteration times that.  Masks are conjunctions of comparisons, each a sum
  * that must be positive.  What is no such sum is refused with a reason.
  *
- * Invariant: terms of one sum differ in factors or dimension; factors are sorted. */
+ * Invariant: terms of one sum differ in factors or dimension; factors are sorted; each scale has
+ * a negative, and is not 0. */
 #include "ir/affine_impl.h"
 #include "ir/control.h"
 #include "ir/walk.h"
@@ -17,6 +18,7 @@
 enum { MAX_DEPTH = 256, FIRST_ROOM = 4 };
 
 const char tl_aff_no_sum[] = "its addresses are no sums of indices times strides";
+static const char too_large[] = "its offsets are too large";
 
 /* The first reason is the one told. */
 bool
@@ -68,14 +70,17 @@ tl_aff_add_term(TlAffine *a, TlSum *s, TlTerm t)
    for (unsigned i = 0; i < s->num; i++) {
       if (!tl_aff_same_product(&s->term[i], &t))
          continue;
-      if (__builtin_add_overflow(s->term[i].scale, t.scale, &s->term[i].scale))
-         return tl_aff_refuse(a, "its offsets are too large");
+      if (__builtin_add_overflow(s->term[i].scale, t.scale, &t.scale) || t.scale == INT64_MIN)
+         return tl_aff_refuse(a, too_large);
+      s->term[i].scale = t.scale;
       if (!s->term[i].scale)
          s->term[i] = s->term[--s->num];
       return true;
    }
    if (!t.scale)
       return true;
+   if (t.scale == INT64_MIN)
+      return tl_aff_refuse(a, too_large);
    if (s->num == TL_AFF_TERMS)
       return tl_aff_refuse(a, "its addresses have too many parts");
    if (s->num == room_for(s->num))
@@ -90,7 +95,7 @@ tl_aff_add_scaled(TlAffine *a, TlSum *s, const TlSum *x, int64_t scale)
    for (unsigned i = 0; i < x->num; i++) {
       TlTerm t = x->term[i];
       if (__builtin_mul_overflow(t.scale, scale, &t.scale))
-         return tl_aff_refuse(a, "its offsets are too large");
+         return tl_aff_refuse(a, too_large);
       if (!tl_aff_add_term(a, s, t))
          return false;
    }

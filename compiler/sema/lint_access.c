@@ -241,6 +241,15 @@ find_place(void *user, TlNode *n)
 
 TlLintPlace
 tl_lint_place(TlSema *s, TlRange range)
+int64_t
+tl_lint_constant(const TlSum *s)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      if (s->term[i].dim < 0 && !s->term[i].num)
+         return s->term[i].scale;
+   return 0;
+}
+
 {
    TlLintPlace p = {.range = range};
    const TlNodeList *body = &s->impl->main->ast->body;
@@ -398,7 +407,7 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
       for (unsigned i = 0; pid && i < x->sum.num; i++) {
          const TlTerm *u = &x->sum.term[i];
          if (u->dim < 0 || u->num || u->scale <= 0 || pid->scale % u->scale ||
-             pid->scale >= u->scale * (int64_t)type->shape[u->dim])
+             pid->scale / u->scale >= (int64_t)type->shape[u->dim])
             continue;
          if (pid->scale != 1 && has_rounds(&x->sum))
             continue;

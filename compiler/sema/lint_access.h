@@ -42,6 +42,8 @@ int tl_lint_axis(const TlTerm *t);
 bool tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride, TlSum *index);
 bool tl_lint_has_program(const TlSum *s, int axis);
 bool tl_lint_has_dim(const TlSum *s, int d);
+/* What is added whichever values there are; 0: nothing is. */
+int64_t tl_lint_constant(const TlSum *s);
 
 typedef struct TlLintPlace {
    TlRange range;

@@ -657,10 +657,7 @@ check_next(TlLintFacts *f, const TlLintAccess *x)
                   !x->has_other && x->bound[0].is_upper && x->bound[0].is_strict && e->elem &&
                   e->elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(e->elem->dtype);
    const TlValue *n = is_load ? tl_lint_argument(&x->bound[0].limit) : NULL;
-   int64_t shift = 0;
-   for (unsigned i = 0; n && i < x->sum.num; i++)
-      if (x->sum.term[i].dim < 0 && !x->sum.term[i].num)
-         shift = x->sum.term[i].scale;
+   int64_t shift = n ? tl_lint_constant(&x->sum) : 0;
    if (shift <= 0 || x->sum.num != x->bound[0].index.num + 1)
       return false;
    for (size_t i = 0; i < f->all.len; i++) {

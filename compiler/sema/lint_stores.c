@@ -10,24 +10,22 @@ enum { MAX_STEPS = 200 };
 /* ---- read again ---- */
 typedef struct Reach { /* of the lanes of a tile, behind what they all share */
    int64_t lo, hi;
-   bool is_known; /* all strides are numbers */
+   bool is_known; /* all strides are numbers, and 64 bits hold where they lead */
 } Reach;
 
 static Reach
 reach_of(const TlLintAccess *x)
 {
-   Reach r = {.is_known = true};
+   int64_t start = tl_lint_constant(&x->sum);
+   Reach r = {.lo = start, .hi = start, .is_known = true};
    for (unsigned i = 0; i < x->sum.num; i++) {
       const TlTerm *t = &x->sum.term[i];
-      if (t->dim < 0 && !t->num) {
-         r.lo += t->scale;
-         r.hi += t->scale;
-      } else if (t->dim >= 0) {
-         int64_t span = t->scale * ((int64_t)x->pointers->type->shape[t->dim] - 1);
-         r.is_known &= !t->num;
-         r.lo += span < 0 ? span : 0;
-         r.hi += span > 0 ? span : 0;
-      }
+      int64_t span, *end = t->scale < 0 ? &r.lo : &r.hi;
+      if (t->dim < 0)
+         continue;
+      int64_t steps = (int64_t)x->pointers->type->shape[t->dim] - 1;
+      r.is_known &= !t->num && !__builtin_mul_overflow(t->scale, steps, &span) &&
+                    !__builtin_add_overflow(*end, span, end);
    }
    return r;
 }
@@ -89,8 +87,10 @@ static bool
 meets_shifted(const TlLintAccess *x, const TlLintAccess *y)
 {
    const TlTerm *lane = only_lane(&x->sum);
-   int64_t shift = 0;
-   if (!lane || lane->num || !lane->scale)
+   int64_t shift;
+   if (!lane || lane->num ||
+       __builtin_sub_overflow(tl_lint_constant(&x->sum), tl_lint_constant(&y->sum), &shift) ||
+       shift == INT64_MIN)
       return false;
    for (unsigned i = 0; i < x->sum.num; i++)
       shift += x->sum.term[i].dim < 0 && !x->sum.term[i].num ? x->sum.term[i].scale : 0;
