@@ -175,7 +175,8 @@ group_barriers(TlCg *cg, const TlOp *op)
    LLVMValueRef warp = tl_cg_warp_from(cg, cg->role_first_warp);
    TlSb text;
    tl_sb_init(&text, cg->arena);
-   tl_sb_str(&text, "{ .reg .pred mine;\n\t.reg .b32 group;\n\tshr.u32 group, $0, 2;\n\t");
+   tl_sb_printf(&text, "{ .reg .pred mine;\n\t.reg .b32 group;\n\tshr.u32 group, $0, %d;\n\t",
+                TL_LOG2_GROUP_WARPS);
    for (uint32_t i = 0; i < cg->role_num_warps / TL_GROUP_WARPS; i++)
       tl_sb_printf(&text, "setp.eq.u32 mine, group, %u;\n\t@mine bar.sync %lld, %d;\n\t", i,
                    (long long)tl_attr_int(op, TL_ATTR_BARRIER) + i, THREADS);

@@ -61,9 +61,7 @@ to_doubles(TlDtype t, const uint8_t *from, double *to, size_t n)
    } else {
       uint32_t bytes = tl_dtype_info[t].bytes;
       for (size_t i = 0; i < n; i++) {
-         TlBits bits = tl_load_elem(t, from + i * bytes);
-         to[i] =
-            tl_dtype_is_float(t) ? tl_bits_to_double(t, bits) : (double)tl_bits_to_int(t, bits);
+         to[i] = tl_bits_to_number(t, tl_load_elem(t, from + i * bytes));
       }
    }
 }

@@ -492,7 +492,7 @@ tl_aff_form_of(TlAffine *a, const TlValue *v)
 
 /* ---- masks ---- */
 bool
-tl_aff_has_index(const TlSum *s)
+tl_sum_has_index(const TlSum *s)
 {
    for (unsigned i = 0; i < s->num; i++)
       if (s->term[i].dim >= 0)
@@ -510,7 +510,7 @@ compare_condition(TlAffine *a, const TlOp *op, TlAffConditions *out)
        out->num == TL_AFF_CONDITIONS)
       return tl_aff_refuse(a, "its mask compares more than indices with bounds");
    TlAffCondition *c = &out->all[out->num++];
-   *c = (TlAffCondition){.index = tl_aff_has_index(&y->sum) ? y->sum : x->sum};
+   *c = (TlAffCondition){.index = tl_sum_has_index(&y->sum) ? y->sum : x->sum};
    return tl_aff_add_scaled(a, &c->positive, &x->sum, greater ? 1 : -1) &&
           tl_aff_add_scaled(a, &c->positive, &y->sum, greater ? -1 : 1) &&
           (!equal || tl_aff_add_term(a, &c->positive, tl_aff_constant_term(1)));
@@ -568,8 +568,8 @@ bound_of(TlAffine *a, const TlOp *op, TlBound *out)
    bool is_less = op->opcode == TL_OP_LT || op->opcode == TL_OP_LE;
    if (!x->is_known || !y->is_known || x->base || y->base)
       return false;
-   bool is_second = !tl_aff_has_index(&x->sum);
-   if (is_second == !tl_aff_has_index(&y->sum))
+   bool is_second = !tl_sum_has_index(&x->sum);
+   if (is_second == !tl_sum_has_index(&y->sum))
       return false;
    *out = (TlBound){.compare = op,
                     .index = is_second ? y->sum : x->sum,
@@ -634,16 +634,19 @@ tl_term_quotient(const TlTerm *t, const TlTerm *by, TlTerm *out)
    return taken == by->num;
 }
 
-/* Whichever dimensions their indices are along. */
+bool
+tl_same_term(const TlTerm *x, const TlTerm *y)
+{
+   TlTerm q;
+   return (x->dim >= 0) == (y->dim >= 0) && tl_term_quotient(x, y, &q) && q.scale == 1 && !q.num;
+}
+
 bool
 tl_same_sum(const TlSum *x, const TlSum *y)
 {
    for (unsigned i = 0; i < x->num; i++) {
-      const TlTerm *t = &x->term[i];
-      TlTerm q;
       unsigned k = 0;
-      while (k < y->num && !((y->term[k].dim >= 0) == (t->dim >= 0) &&
-                             tl_term_quotient(t, &y->term[k], &q) && q.scale == 1 && !q.num))
+      while (k < y->num && !tl_same_term(&x->term[i], &y->term[k]))
          k++;
       if (k == y->num)
          return false;

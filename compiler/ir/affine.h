@@ -91,7 +91,11 @@ unsigned tl_mask_bounds(TlAffine *a, const TlValue *mask, TlBound *out, unsigned
                         bool *has_other);
 /* The quotient of a term by another, where it is one. */
 bool tl_term_quotient(const TlTerm *t, const TlTerm *by, TlTerm *out);
+/* Equal but for the dimensions that their indices are along. */
+bool tl_same_term(const TlTerm *x, const TlTerm *y);
 bool tl_same_sum(const TlSum *x, const TlSum *y);
+/* Does it have an index along some dimension? */
+bool tl_sum_has_index(const TlSum *s);
 
 /* The load that feeds operand i of a dot, through views only; NULL when there is none. */
 const TlOp *tl_dot_load(const TlOp *dot, unsigned i);

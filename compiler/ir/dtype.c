@@ -268,6 +268,15 @@ tl_cast_bits(TlDtype from, TlDtype to, TlBits bits, TlRounding rounding)
    return to_float ? tl_double_to_bits(to, v, rounding) : double_to_int(to, v);
 }
 
+double
+tl_bits_to_number(TlDtype t, TlBits bits)
+{
+   if (tl_dtype_is_float(t))
+      return tl_bits_to_double(t, bits);
+   int64_t v = tl_bits_to_int(t, bits);
+   return tl_dtype_is_signed(t) ? (double)v : (double)(uint64_t)v;
+}
+
 uint32_t
 tl_round_tf32(uint32_t bits)
 {

@@ -72,6 +72,8 @@ TlBits tl_double_to_bits(TlDtype t, double v, TlRounding rounding);
 TlBits tl_cast_bits(TlDtype from, TlDtype to, TlBits bits, TlRounding rounding);
 /* Sign- or zero-extended integer value of an integer pattern. */
 int64_t tl_bits_to_int(TlDtype t, TlBits bits);
+/* The value of a float's or an integer's pattern, of a wide integer the nearest double. */
+double tl_bits_to_number(TlDtype t, TlBits bits);
 TlBits tl_int_to_bits(TlDtype t, int64_t v); /* wraps */
 /* fp32 pattern rounded to the 10-bit fraction of tf32, to nearest, ties away from zero:
  * cvt.rna.tf32 */

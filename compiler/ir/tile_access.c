@@ -52,24 +52,6 @@ split_term(TlAffine *a, const TlTerm *t, TlTerm *uniform, TlTerm *varying)
    }
 }
 
-/* x / y, where that is a product again. */
-static bool
-divided(const TlTerm *x, const TlTerm *y, TlTerm *out)
-{
-   unsigned k = 0;
-   *out = (TlTerm){.dim = x->dim};
-   if (!y->scale || x->scale % y->scale)
-      return false;
-   out->scale = x->scale / y->scale;
-   for (unsigned i = 0; i < x->num; i++)
-      if (k < y->num && x->factor[i].value == y->factor[k].value &&
-          x->factor[i].is_iteration == y->factor[k].is_iteration)
-         k++;
-      else
-         out->factor[out->num++] = x->factor[i];
-   return k == y->num;
-}
-
 /* ---- the access ---- */
 /* What varies and what is the same in the launch, without the index. */
 static bool
@@ -309,7 +291,8 @@ dim_for(TlAffine *a, const TlTerm *t, const TlTileAccess *out, const bool *has_s
    int best = -1;
    TlTerm q;
    for (unsigned d = 0; d < out->rank; d++)
-      if (!has_start[d] && divided(t, &out->dim[d].stride, &q) && !has_uniform_factor(a, &q) &&
+      if (!has_start[d] && tl_term_quotient(t, &out->dim[d].stride, &q) &&
+          !has_uniform_factor(a, &q) &&
           (best < 0 || out->dim[d].stride.num > out->dim[best].stride.num ||
            (out->dim[d].stride.num == out->dim[best].stride.num &&
             out->dim[d].stride.scale > out->dim[best].stride.scale))) {
@@ -530,26 +513,17 @@ add_value(TlAffine *a, const TlSum *s, const TlValue *v, TlSum *out)
 static bool
 divide(TlAffine *a, const TlSum *x, const TlTerm *by, TlSum *quotient)
 {
-   for (unsigned i = 0; i < x->num; i++) {
-      TlTerm t = x->term[i], rest = {.dim = t.dim};
-      unsigned k = 0;
-      for (unsigned j = 0; j < t.num; j++)
-         if (k < by->num && t.factor[j].value == by->factor[k].value &&
-             t.factor[j].is_iteration == by->factor[k].is_iteration)
-            k++;
-         else
-            rest.factor[rest.num++] = t.factor[j];
-      if (k < by->num || by->scale <= 0 || t.scale % by->scale)
+   TlTerm q;
+   for (unsigned i = 0; i < x->num; i++)
+      if (by->scale <= 0 || !tl_term_quotient(&x->term[i], by, &q) ||
+          !tl_aff_add_term(a, quotient, q))
          return false;
-      rest.scale = t.scale / by->scale;
-      if (!tl_aff_add_term(a, quotient, rest))
-         return false;
-   }
    return x->num > 0;
 }
 
 /* What v, which is not negative, is less than: v is the program's number, a loop's index, a
- * remainder, or how often such a number has what divides its end, or anything else. */
+ * remainder, or the quotient of such a number.  What divides the number's end is taken out of
+ * it; another divisor leaves it. */
 static bool
 end_of(TlAffine *a, const TlSum *s, const TlValue *v, TlSum *end)
 {

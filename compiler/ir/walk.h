@@ -49,6 +49,7 @@ enum {
    TL_FIRST_GROUP_BARRIER = 8, /* behind those of roles: 16 of a block's there are */
 };
 
+/* The first warp of the role around the operation; -1: it is in none. */
 static inline int64_t
 tl_first_warp_at(const TlOp *op)
 {
@@ -62,7 +63,8 @@ tl_first_warp_at(const TlOp *op)
 static inline int64_t
 tl_barrier_at(const TlOp *op)
 {
-   return tl_first_warp_at(op) / TL_GROUP_WARPS + (tl_first_warp_at(op) >= 0);
+   int64_t first = tl_first_warp_at(op);
+   return first < 0 ? 0 : 1 + first / TL_GROUP_WARPS;
 }
 
 /* The first of those at which each four warps of them meet by themselves. */

@@ -585,32 +585,26 @@ first_error(const TlDiag *d)
    return d;
 }
 
-typedef struct Place {
-   TlRange range;
-   const TlNode *statement; /* the innermost around it so far */
-   const TlNode *call;      /* which is the place itself */
-} Place;
-
 static void
 find_place(void *user, TlNode *n)
 {
-   Place *p = user;
+   TlWritten *p = user;
    bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
                     p->range.begin < n->range.end;
    if (!is_within)
       return;
    if (n->kind >= TL_AST_EXPR_STMT)
       p->statement = n;
+   p->is_in_branch |= n->kind == TL_AST_IF || n->kind == TL_AST_CONDITIONAL;
    if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
       p->call = n;
    tl_ast_children(n, find_place, p);
 }
 
-/* In the main file; nothing is there of a place in another. */
-static Place
-place_of(TlSema *s, TlRange range)
+TlWritten
+tl_written_at(TlSema *s, TlRange range)
 {
-   Place p = {.range = range};
+   TlWritten p = {.range = range};
    const TlNodeList *body = &s->impl->main->ast->body;
    for (size_t i = 0; i < body->len; i++)
       if (body->data[i])
@@ -621,8 +615,8 @@ place_of(TlSema *s, TlRange range)
 static bool
 is_same_statement(const Checker *c, const TlDiag *a, const TlDiag *b)
 {
-   const TlNode *at = place_of(c->s, a->range).statement;
-   return at && at == place_of(c->s, b->range).statement;
+   const TlNode *at = tl_written_at(c->s, a->range).statement;
+   return at && at == tl_written_at(c->s, b->range).statement;
 }
 
 static unsigned
@@ -758,7 +752,7 @@ report_statement(Checker *c, const Trial *trials, const char *typing)
    bool has_number = has_guessed_number(c);
    for (unsigned v = 0; v < TINY; v++) {
       const TlDiag *d = first_error(trials[v].first);
-      const TlNode *here = d ? place_of(c->s, d->range).statement : NULL;
+      const TlNode *here = d ? tl_written_at(c->s, d->range).statement : NULL;
       if (!here || (at && here != at))
          break;
       at = here;
@@ -851,7 +845,7 @@ is_row_beside_columns(const char *text)
 static bool
 is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
 {
-   const TlNode *call = place_of(c->s, d->range).call;
+   const TlNode *call = tl_written_at(c->s, d->range).call;
    const char *callee = call ? tl_decorator_name(call) : "";
    bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
    bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
@@ -880,7 +874,7 @@ check_spread(Checker *c, unsigned variant)
    Trial t = try_out(c, variant);
    c->spread = SAME;
    const TlDiag *d = first_error(t.first);
-   if (!d || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
+   if (!d || !tl_written_at(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
       return;
    warn_of_misfit(c, d, sizes_text(c));
 }
@@ -891,7 +885,7 @@ check_only_size(Checker *c, const Trial *trials, const char *sizes, unsigned var
 {
    unsigned num_sizes = num_guessed_sizes(c);
    const TlDiag *d = variant ? first_error(trials[0].first) : NULL;
-   if (!d || !num_sizes || !place_of(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
+   if (!d || !num_sizes || !tl_written_at(c->s, d->range).statement || !is_misfit(c, d, num_sizes))
       return false;
    for (unsigned v = 1; v < variant; v++)
       if (!same_diag(trials[v].first, d))

@@ -59,6 +59,15 @@ struct TlGuess {
    const TlValue *value; /* out: the function's argument; NULL for a constant */
 };
 
+typedef struct TlWritten {
+   TlRange range;
+   const TlNode *statement; /* the innermost around it; NULL: it is in another file */
+   const TlNode *call;      /* which is the place itself */
+   bool is_in_branch;       /* of an `if`, also of one of compile time */
+} TlWritten;
+/* In the text of the main file. */
+TlWritten tl_written_at(TlSema *s, TlRange range);
+
 typedef struct TlChecked {
    TlFunc *func;     /* without errors, nothing guessed: the kernel can go on to be compiled */
    bool is_unproved; /* errors that not every typing has: only parsed, its names resolved */

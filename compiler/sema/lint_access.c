@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { NUM_AXES = 3 };
-
 /* ---- facts ---- */
 bool
 tl_lint_is_round(const TlTerm *t)
@@ -224,41 +222,6 @@ tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride,
    return true;
 }
 
-/* ---- what is written ---- */
-static void
-find_place(void *user, TlNode *n)
-{
-   TlLintPlace *p = user;
-   bool is_within = n->range.file == p->range.file && n->range.begin <= p->range.begin &&
-                    p->range.end <= n->range.end;
-   if (!is_within)
-      return;
-   p->in_branch |= n->kind == TL_AST_IF || n->kind == TL_AST_CONDITIONAL;
-   if (n->kind == TL_AST_CALL && n->range.begin == p->range.begin && n->range.end == p->range.end)
-      p->call = tl_ast_Call(n);
-   tl_ast_children(n, find_place, p);
-}
-
-TlLintPlace
-tl_lint_place(TlSema *s, TlRange range)
-int64_t
-tl_lint_constant(const TlSum *s)
-{
-   for (unsigned i = 0; i < s->num; i++)
-      if (s->term[i].dim < 0 && !s->term[i].num)
-         return s->term[i].scale;
-   return 0;
-}
-
-{
-   TlLintPlace p = {.range = range};
-   const TlNodeList *body = &s->impl->main->ast->body;
-   for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
-         find_place(&p, body->data[i]);
-   return p;
-}
-
 /* ---- programs that write the same ---- */
 bool
 tl_lint_has_program(const TlSum *s, int axis)
@@ -276,6 +239,15 @@ tl_lint_has_dim(const TlSum *s, int d)
       if (s->term[i].dim == d)
          return true;
    return false;
+}
+
+int64_t
+tl_lint_constant(const TlSum *s)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      if (s->term[i].dim < 0 && !s->term[i].num)
+         return s->term[i].scale;
+   return 0;
 }
 
 /* The one term with program_id(axis), if it is nothing but a multiple of that. */
@@ -316,15 +288,6 @@ is_compared_with_program(const TlLintAccess *x, int axis, int d)
    return false;
 }
 
-static bool
-has_any_dim(const TlSum *s)
-{
-   for (unsigned i = 0; i < s->num; i++)
-      if (s->term[i].dim >= 0)
-         return true;
-   return false;
-}
-
 /* Where program and index come together: the innermost sum that has both. */
 static TlRange
 place_of_sum(TlLintFacts *f, const TlLintAccess *x, int axis)
@@ -340,7 +303,7 @@ place_of_sum(TlLintFacts *f, const TlLintAccess *x, int axis)
          TlSum sum;
          const TlValue *base;
          bool has_both = tl_value_sum(f->affine, tl_arg(op, i), &sum, &base) &&
-                         tl_lint_has_program(&sum, axis) && has_any_dim(&sum);
+                         tl_lint_has_program(&sum, axis) && tl_sum_has_index(&sum);
          if (has_both)
             v = tl_arg(op, i);
          goes_on = has_both;
@@ -400,7 +363,7 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
 {
    TlSema *s = f->s;
    const TlType *type = x->pointers->type;
-   for (int axis = 0; axis < NUM_AXES && x->is_known && tl_type_is_tile(type); axis++) {
+   for (int axis = 0; axis < TL_LINT_AXES && x->is_known && tl_type_is_tile(type); axis++) {
       const TlTerm *pid = program_term(&x->sum, axis);
       if (pid && others_move(f, &x->sum, pid, axis))
          continue;

@@ -5,7 +5,7 @@
 #include "ir/affine.h"
 #include "sema/impl.h"
 
-enum { TL_LINT_BOUNDS = 8 };
+enum { TL_LINT_BOUNDS = 8, TL_LINT_AXES = 3 /* of the grid */ };
 
 typedef struct TlLintAccess {
    const TlOp *op; /* load, store or atomic of a tile or one element */
@@ -45,22 +45,20 @@ bool tl_lint_has_dim(const TlSum *s, int d);
 /* What is added whichever values there are; 0: nothing is. */
 int64_t tl_lint_constant(const TlSum *s);
 
-typedef struct TlLintPlace {
-   TlRange range;
-   const TlAstCall *call; /* which is the place itself, in the main file */
-   bool in_branch;        /* of an `if`, also of one of compile time */
-} TlLintPlace;
-TlLintPlace tl_lint_place(TlSema *s, TlRange range);
 /* "cdiv(n, BLOCK)" along an axis of the kernel's own grid: n, if it is an argument; else NULL. */
 const TlValue *tl_lint_grid_size(TlLintFacts *f, int axis);
+/* Of the first axis whose program the index has, and the grid a size. */
+const TlValue *tl_lint_size_of_index(TlLintFacts *f, const TlSum *index);
+/* The axis that has the size; -1: none. */
+int tl_lint_axis_of_size(TlLintFacts *f, const TlValue *n);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);
 
 void tl_lint_races(TlLintFacts *f);
-/* True: something was reported. */
-bool tl_lint_masks(TlLintFacts *f);
 /* Where the comparison is written. */
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
+/* True: something was reported. */
+bool tl_lint_masks(TlLintFacts *f);
 bool tl_lint_exchanged(TlLintFacts *f);
 bool tl_lint_apart(TlLintFacts *f);
 void tl_lint_sums(TlLintFacts *f);

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-enum { NUM_AXES = 3 };
-
 /* ---- how many programs ---- */
 typedef struct Blocks { /* along an axis: pid * len + arange(0, len) < limit */
    const TlValue *limit;
@@ -101,7 +99,7 @@ check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
    TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
    const TlAstSubscript *x = tl_ast_Subscript(call->func);
    tl_launch_args(s, k, call, args);
-   for (int axis = 0; axis < NUM_AXES; axis++) {
+   for (int axis = 0; axis < TL_LINT_AXES; axis++) {
       const TlNode *item = x->is_tuple
                               ? (size_t)axis < x->indices.len ? x->indices.data[axis] : NULL
                               : item_of(tl_grid_node(s, &call->node, x->indices.data[0]), axis);
@@ -131,10 +129,10 @@ static bool
 check_unasked(TlLintFacts *f, const TlNode *grid)
 {
    TlSema *s = f->s;
-   for (int axis = 0; axis < NUM_AXES; axis++)
+   for (int axis = 0; axis < TL_LINT_AXES; axis++)
       if (!item_of(grid, axis) && asks_for(f->func, axis))
          return false; /* it asks for another, which is told (W0232) */
-   for (int axis = 0; axis < NUM_AXES; axis++) {
+   for (int axis = 0; axis < TL_LINT_AXES; axis++) {
       const TlNode *item = item_of(grid, axis);
       if (!item || item->kind == TL_AST_INT || asks_for(f->func, axis))
          continue;
@@ -160,7 +158,7 @@ check_own_grid(TlLintFacts *f, bool is_told)
                               : NULL;
       if (grid && !is_told && check_unasked(f, grid))
          return true;
-      for (int axis = 0; grid && axis < NUM_AXES; axis++) {
+      for (int axis = 0; grid && axis < TL_LINT_AXES; axis++) {
          const TlNode *item = item_of(grid, axis);
          Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
          if (b.limit && check_item(f, item, b.limit->name, b))

@@ -33,8 +33,7 @@ constant_lane(const TlValue *v, uint64_t bits)
    const TlType *elem = tl_type_elem(v->type);
    if (elem->kind != TL_TYPE_SCALAR)
       return LANE_ANY;
-   double value = tl_dtype_is_float(elem->dtype) ? tl_bits_to_double(elem->dtype, bits)
-                                                 : (double)tl_bits_to_int(elem->dtype, bits);
+   double value = tl_bits_to_number(elem->dtype, bits);
    bool is_end = fabs(value) >= FAR;
    return value == 0 ? LANE_ZERO : !is_end ? LANE_ANY : value < 0 ? LANE_LOWEST : LANE_HIGHEST;
 }
@@ -375,9 +374,7 @@ is_base(const TlValue *v, unsigned *steps)
 static bool
 is_negative(const TlValue *v, uint64_t bits)
 {
-   const TlType *elem = tl_type_elem(v->type);
-   return tl_dtype_is_float(elem->dtype) ? tl_bits_to_double(elem->dtype, bits) < 0
-                                         : tl_bits_to_int(elem->dtype, bits) < 0;
+   return tl_bits_to_number(tl_type_elem(v->type)->dtype, bits) < 0;
 }
 
 /* Nothing is below 0. */

@@ -3,13 +3,14 @@
  * or stand in a loop whose rounds overlap. */
 #include "ir/control.h"
 #include "ir/walk.h"
+#include "sema/generic.h"
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { MAX_STEPS = 200, NUM_AXES = 3 };
+enum { MAX_STEPS = 200 };
 
 /* ---- names and grids ---- */
 bool
@@ -84,6 +85,25 @@ tl_lint_grid_size(TlLintFacts *f, int axis)
    return argument_named(f->func, item, strcspn(item, ",)"));
 }
 
+const TlValue *
+tl_lint_size_of_index(TlLintFacts *f, const TlSum *index)
+{
+   const TlValue *size = NULL;
+   for (int axis = 0; !size && axis < TL_LINT_AXES; axis++)
+      if (tl_lint_has_program(index, axis))
+         size = tl_lint_grid_size(f, axis);
+   return size;
+}
+
+int
+tl_lint_axis_of_size(TlLintFacts *f, const TlValue *n)
+{
+   for (int axis = 0; axis < TL_LINT_AXES; axis++)
+      if (tl_lint_grid_size(f, axis) == n)
+         return axis;
+   return -1;
+}
+
 /* ---- values ---- */
 static const TlValue *
 root_of(const TlValue *v)
@@ -152,7 +172,8 @@ bound_text(TlSema *s, const TlBound *b)
 
 typedef struct Comparison {
    TlRange within, found;
-   const char *left, *right; /* names in its sides; NULL: any */
+   const char *left, *right; /* names in its sides; no right one: the right side is a name */
+   const char *against;      /* found: that name */
 } Comparison;
 
 static void
@@ -165,31 +186,37 @@ find_comparison(void *user, TlNode *n)
    if (n->kind == TL_AST_COMPARE && c->within.begin <= n->range.begin && !c->found.file &&
        tl_ast_Compare(n)->rights.len == 1) {
       const TlNode *x = tl_ast_Compare(n)->left, *y = tl_ast_Compare(n)->rights.data[0];
-      if ((tl_has_name(x, c->left) && tl_has_name(y, c->right)) ||
-          (tl_has_name(y, c->left) && tl_has_name(x, c->right)))
+      bool is_name = y->kind == TL_AST_NAME;
+      bool is_wanted = c->right ? (tl_has_name(x, c->left) && tl_has_name(y, c->right)) ||
+                                     (tl_has_name(y, c->left) && tl_has_name(x, c->right))
+                                : is_name && tl_has_name(x, c->left);
+      if (is_wanted) {
          c->found = n->range;
+         c->against = is_name ? tl_ast_Name(y)->id : NULL;
+      }
    }
    tl_ast_children(n, find_comparison, c);
 }
 
-/* Where the comparison is written. */
-static TlRange
-bound_range(TlSema *s, const TlBound *b)
+/* Of the tile that the bound is of, with the other side's name, if it is given. */
+static Comparison
+comparison_of(TlSema *s, const TlBound *b, const char *right)
 {
-   const TlValue *tile = compared_tile(b), *limit = tl_lint_argument(&b->limit);
-   Comparison c = {
-      .within = b->compare->range, .left = tile->name, .right = limit ? limit->name : NULL};
+   Comparison c = {.within = b->compare->range, .left = compared_tile(b)->name, .right = right};
    const TlNodeList *body = &s->impl->main->ast->body;
-   for (size_t i = 0; c.left && c.right && i < body->len; i++)
+   for (size_t i = 0; c.left && i < body->len; i++)
       if (body->data[i])
          find_comparison(&c, body->data[i]);
-   return c.found.file ? c.found : b->compare->range;
+   return c;
 }
 
 TlRange
 tl_lint_bound_range(TlSema *s, const TlBound *b)
 {
-   return bound_range(s, b);
+   const TlValue *limit = tl_lint_argument(&b->limit);
+   bool is_named = limit && limit->name;
+   TlRange found = is_named ? comparison_of(s, b, limit->name).found : (TlRange){0};
+   return found.file ? found : b->compare->range;
 }
 
 static bool
@@ -222,8 +249,8 @@ is_bare(TlLintFacts *f, const TlLintAccess *x)
    if (tl_pred(x->op) || tl_type_num_elems(x->pointers->type) <= 1 ||
        x->op->range.file != f->s->impl->main->file)
       return false;
-   TlLintPlace p = tl_lint_place(f->s, x->op->range);
-   return p.call && !p.in_branch && !has_mask_argument(p.call, x->op);
+   TlWritten p = tl_written_at(f->s, x->op->range);
+   return p.call && !p.is_in_branch && !has_mask_argument(tl_ast_Call(p.call), x->op);
 }
 
 /* A bound of another access that holds for what is accessed here. */
@@ -238,7 +265,7 @@ bound_elsewhere(TlLintFacts *f, const TlLintAccess *x, const TlLintAccess **wher
          unsigned steps = 0;
          if (!b->is_upper || !limiting_argument(&b->limit) ||
              !has_part(x->pointers, compared_tile(b), &steps) ||
-             tl_lint_place(f->s, y->op->range).in_branch)
+             tl_written_at(f->s, y->op->range).is_in_branch)
             continue;
          *where = y;
          return b;
@@ -270,17 +297,13 @@ check_bare_grid(TlLintFacts *f, const TlLintAccess *x)
    TlTerm stride;
    TlSum index;
    for (unsigned d = 0; d < x->pointers->type->rank; d++) {
-      if (!tl_lint_index(f, x, d, &stride, &index))
+      bool has_index = tl_lint_index(f, x, d, &stride, &index);
+      const TlValue *n = has_index ? tl_lint_size_of_index(f, &index) : NULL;
+      if (!n)
          continue;
-      for (int axis = 0; axis < NUM_AXES; axis++) {
-         const TlValue *n = tl_lint_has_program(&index, axis) ? tl_lint_grid_size(f, axis) : NULL;
-         if (!n)
-            continue;
-         tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
-         tl_help(s->diags, "the last program of the grid goes beyond it: mask=offsets < %s",
-                 n->name);
-         return true;
-      }
+      tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
+      tl_help(s->diags, "the last program of the grid goes beyond it: mask=offsets < %s", n->name);
+      return true;
    }
    return false;
 }
@@ -346,24 +369,6 @@ has_factor(const TlSum *s, const TlValue *v)
    return false;
 }
 
-static bool
-is_grid_size(TlLintFacts *f, const TlValue *n)
-{
-   for (int axis = 0; axis < NUM_AXES; axis++)
-      if (tl_lint_grid_size(f, axis) == n)
-         return true;
-   return false;
-}
-
-static int
-axis_of_size(TlLintFacts *f, const TlValue *n)
-{
-   int axis = 0;
-   while (axis + 1 < NUM_AXES && tl_lint_grid_size(f, axis) != n)
-      axis++;
-   return axis;
-}
-
 /* i <= n, and i > n alone */
 static bool
 check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
@@ -371,10 +376,10 @@ check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    TlSema *s = f->s;
    const TlValue *n = tl_lint_argument(&b->limit);
    uint64_t bits;
-   if (!n || !n->name || !(tl_lint_is_size_name(n->name) || is_grid_size(f, n)))
+   if (!n || !n->name || !(tl_lint_is_size_name(n->name) || tl_lint_axis_of_size(f, n) >= 0))
       return false;
    if (b->is_upper && !b->is_strict) {
-      tl_report(s->diags, W0241, bound_range(s, b), n->name, "one element too many");
+      tl_report(s->diags, W0241, tl_lint_bound_range(s, b), n->name, "one element too many");
       tl_help(s->diags, "of %s elements the last has the number %s - 1: compare by '<'", n->name,
               n->name);
       return true;
@@ -383,7 +388,7 @@ check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    if (b->is_upper || x->num_bounds != 1 || x->has_other || is_clearing || has_factor(&x->sum, n) ||
        !x->is_known)
       return false;
-   tl_report(s->diags, W0241, bound_range(s, b), n->name,
+   tl_report(s->diags, W0241, tl_lint_bound_range(s, b), n->name,
              "and what lies behind it, and nothing before it");
    tl_help(s->diags, "a mask says what is accessed: turn it round, %s", bound_text(s, b));
    return true;
@@ -395,16 +400,16 @@ check_axis(TlLintFacts *f, const TlBound *b)
 {
    TlSema *s = f->s;
    const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
-   for (int axis = 0; limit && axis < NUM_AXES; axis++) {
+   for (int axis = 0; limit && axis < TL_LINT_AXES; axis++) {
       const TlValue *own = tl_lint_has_program(&b->index, axis) ? tl_lint_grid_size(f, axis) : NULL;
-      if (!own || own == limit || !is_grid_size(f, limit))
+      if (!own || own == limit || tl_lint_axis_of_size(f, limit) < 0)
          continue;
       const TlValue *tile = compared_tile(b);
-      tl_report(s->diags, W0242, bound_range(s, b),
+      tl_report(s->diags, W0242, tl_lint_bound_range(s, b),
                 tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index",
                 limit->name, axis, own->name);
       tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
-              axis_of_size(f, limit));
+              tl_lint_axis_of_size(f, limit));
       return true;
    }
    return false;
@@ -421,11 +426,11 @@ check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    if (!limit || b->index.num != 1 || b->index.term[0].dim < 0 ||
        !tl_lint_index(f, x, (unsigned)b->index.term[0].dim, &stride, &index))
       return false;
-   for (int axis = 0; axis < NUM_AXES; axis++) {
+   for (int axis = 0; axis < TL_LINT_AXES; axis++) {
       if (!tl_lint_has_program(&index, axis) || tl_lint_has_program(&b->index, axis) ||
           tl_lint_grid_size(f, axis) != limit)
          continue;
-      tl_report(s->diags, W0265, bound_range(s, b), tl_source_name(x->op), axis);
+      tl_report(s->diags, W0265, tl_lint_bound_range(s, b), tl_source_name(x->op), axis);
       tl_help(s->diags,
               "compare the offsets that the pointers have, with program_id(%d) in them: "
               "offsets < %s",
@@ -433,28 +438,6 @@ check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return true;
    }
    return false;
-}
-
-typedef struct Against {
-   TlRange within;
-   const char *left, *right; /* right: found, a name */
-   TlRange found;
-} Against;
-
-static void
-find_against(void *user, TlNode *n)
-{
-   Against *a = user;
-   if (n->range.file != a->within.file || n->range.end <= a->within.begin ||
-       n->range.begin >= a->within.end)
-      return;
-   const TlAstCompare *c = n->kind == TL_AST_COMPARE ? tl_ast_Compare(n) : NULL;
-   if (c && c->rights.len == 1 && c->rights.data[0]->kind == TL_AST_NAME &&
-       tl_has_name(c->left, a->left)) {
-      a->right = tl_ast_Name(c->rights.data[0])->id;
-      a->found = n->range;
-   }
-   tl_ast_children(n, find_against, a);
 }
 
 static bool
@@ -483,14 +466,10 @@ check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
        tl_type_num_elems(x->pointers->type) < 2)
       return false;
    const TlValue *tile = compared_tile(b);
-   Against a = {.within = b->compare->range, .left = tile->name};
-   const TlNodeList *body = &s->impl->main->ast->body;
-   for (size_t i = 0; a.left && i < body->len; i++)
-      if (body->data[i])
-         find_against(&a, body->data[i]);
-   if (!a.right || !tile->def || !is_written_in(tl_range_text(s, tile->def->range), a.right))
+   Comparison c = comparison_of(s, b, NULL);
+   if (!c.against || !tile->def || !is_written_in(tl_range_text(s, tile->def->range), c.against))
       return false;
-   tl_report(s->diags, W0269, a.found, tl_source_name(x->op), axis);
+   tl_report(s->diags, W0269, c.found, tl_source_name(x->op), axis);
    tl_help(s->diags,
            "compare the offsets with the size of the array, offsets < n: %lld is that of a "
            "tile",
@@ -544,7 +523,7 @@ check_negative(TlLintFacts *f, const TlLintAccess *x)
       else if (!is_counted || t->scale < 0)
          return false;
    }
-   if (before >= 0 || tl_lint_place(s, x->op->range).in_branch)
+   if (before >= 0 || tl_written_at(s, x->op->range).is_in_branch)
       return false;
    tl_report(s->diags, W0266, x->op->range, tl_source_name(x->op), (long long)-before);
    tl_help(s->diags, "add to the mask what is not before it: & (offsets >= %lld)",
@@ -607,7 +586,8 @@ check_partial(TlLintFacts *f, const TlLintAccess *x)
          unsigned steps = 0;
          if (b->index.num < 2 || !is_open_along(f, x, &b->index) || !b->is_upper ||
              !limiting_argument(&b->limit) || !has_part(x->pointers, tile, &steps) ||
-             tl_lint_place(s, x->op->range).in_branch || tl_lint_place(s, y->op->range).in_branch ||
+             tl_written_at(s, x->op->range).is_in_branch ||
+             tl_written_at(s, y->op->range).is_in_branch ||
              tl_value_is_chosen(f->affine, x->pointers))
             continue;
          tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op),
@@ -628,21 +608,18 @@ check_partial_grid(TlLintFacts *f, const TlLintAccess *x)
    TlTerm stride;
    TlSum index;
    if (!x->num_bounds || x->has_other || x->pointers->type->rank != 2 ||
-       x->op->range.file != s->impl->main->file || tl_lint_place(s, x->op->range).in_branch)
+       x->op->range.file != s->impl->main->file || tl_written_at(s, x->op->range).is_in_branch)
       return false;
    for (unsigned d = 0; d < 2; d++) {
       bool is_bound = !tl_lint_index(f, x, d, &stride, &index);
       for (unsigned i = 0; i < x->num_bounds; i++)
          is_bound |= tl_lint_has_dim(&x->bound[i].index, (int)d);
-      for (int axis = 0; !is_bound && axis < NUM_AXES; axis++) {
-         const TlValue *n = tl_lint_has_program(&index, axis) ? tl_lint_grid_size(f, axis) : NULL;
-         if (!n)
-            continue;
-         tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
-         tl_help(s->diags, "its mask is of the other dimension alone: add & (offsets < %s)",
-                 n->name);
-         return true;
-      }
+      const TlValue *n = is_bound ? NULL : tl_lint_size_of_index(f, &index);
+      if (!n)
+         continue;
+      tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
+      tl_help(s->diags, "its mask is of the other dimension alone: add & (offsets < %s)", n->name);
+      return true;
    }
    return false;
 }
@@ -686,7 +663,7 @@ place_of_round(TlLintFacts *f, const TlBound *b)
    const TlValue *base;
    bool is_sum = op && op->opcode == TL_OP_ADD && op->range.file == b->compare->range.file &&
                  tl_value_sum(f->affine, v, &sum, &base) && sum.num > 1;
-   return is_sum ? op->range : bound_range(f->s, b);
+   return is_sum ? op->range : tl_lint_bound_range(f->s, b);
 }
 
 /* for k in range(0, K): mask=k + arange(0, BLOCK) < K */

@@ -38,13 +38,11 @@ has_same_terms(const TlSum *x, const TlSum *y, bool with_lanes)
    for (unsigned k = 0; k < y->num; k++)
       others += with_lanes || (y->term[k].dim < 0 && y->term[k].num);
    for (unsigned i = 0; i < x->num; i++) {
-      TlTerm t = x->term[i];
-      if (!with_lanes && (t.dim >= 0 || !t.num))
+      const TlTerm *t = &x->term[i];
+      if (!with_lanes && (t->dim >= 0 || !t->num))
          continue;
       unsigned k = 0;
-      TlTerm q;
-      while (k < y->num && !((y->term[k].dim >= 0) == (t.dim >= 0) &&
-                             tl_term_quotient(&t, &y->term[k], &q) && q.scale == 1 && !q.num))
+      while (k < y->num && !tl_same_term(t, &y->term[k]))
          k++;
       if (k == y->num)
          return false;
@@ -70,14 +68,12 @@ static bool
 has_same_lanes(const TlLintAccess *x, const TlLintAccess *y)
 {
    unsigned lanes = 0, found = 0;
-   TlTerm q;
    for (unsigned k = 0; k < y->sum.num; k++)
       lanes += y->sum.term[k].dim >= 0;
    for (unsigned i = 0; i < x->sum.num; i++) {
       const TlTerm *t = &x->sum.term[i];
       for (unsigned k = 0; t->dim >= 0 && k < y->sum.num; k++)
-         found += y->sum.term[k].dim == t->dim && tl_term_quotient(t, &y->sum.term[k], &q) &&
-                  q.scale == 1 && !q.num;
+         found += y->sum.term[k].dim == t->dim && tl_same_term(t, &y->sum.term[k]);
    }
    return found == lanes;
 }
@@ -92,10 +88,6 @@ meets_shifted(const TlLintAccess *x, const TlLintAccess *y)
        __builtin_sub_overflow(tl_lint_constant(&x->sum), tl_lint_constant(&y->sum), &shift) ||
        shift == INT64_MIN)
       return false;
-   for (unsigned i = 0; i < x->sum.num; i++)
-      shift += x->sum.term[i].dim < 0 && !x->sum.term[i].num ? x->sum.term[i].scale : 0;
-   for (unsigned i = 0; i < y->sum.num; i++)
-      shift -= y->sum.term[i].dim < 0 && !y->sum.term[i].num ? y->sum.term[i].scale : 0;
    int64_t len = x->pointers->type->shape[lane->dim], steps = shift / lane->scale;
    return shift % lane->scale == 0 && steps < len && steps > -len;
 }
@@ -106,10 +98,8 @@ meets(const TlLintAccess *x, const TlLintAccess *y)
    bool is_same = x->sum.num == y->sum.num;
    for (unsigned i = 0; is_same && i < x->sum.num; i++) {
       unsigned k = 0;
-      TlTerm q;
-      while (k < y->sum.num &&
-             !(y->sum.term[k].dim == x->sum.term[i].dim &&
-               tl_term_quotient(&x->sum.term[i], &y->sum.term[k], &q) && q.scale == 1 && !q.num))
+      while (k < y->sum.num && !(y->sum.term[k].dim == x->sum.term[i].dim &&
+                                 tl_same_term(&x->sum.term[i], &y->sum.term[k])))
          k++;
       is_same = k < y->sum.num;
    }

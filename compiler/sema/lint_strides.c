@@ -7,8 +7,6 @@
 
 #include <ctype.h>
 
-enum { NUM_AXES = 3 };
-
 typedef struct Side { /* of a table: along one dimension of the tile */
    TlTerm stride;
    TlSum index;
@@ -53,9 +51,8 @@ find_size(TlLintFacts *f, const TlLintAccess *x, unsigned d, Side *side)
       b = bound_of(&f->all.data[i], &side->index, -1);
    side->size =
       b ? tl_lint_argument(&b->limit) : size_of_loop(&side->index, x->pointers->type->shape[d]);
-   for (int axis = 0; !side->size && axis < NUM_AXES; axis++)
-      if (tl_lint_has_program(&side->index, axis))
-         side->size = tl_lint_grid_size(f, axis);
+   if (!side->size)
+      side->size = tl_lint_size_of_index(f, &side->index);
 }
 
 static const TlValue *
@@ -73,10 +70,7 @@ is_size(TlLintFacts *f, const TlValue *v)
       for (unsigned k = 0; k < f->all.data[i].num_bounds; k++)
          if (tl_lint_argument(&f->all.data[i].bound[k].limit) == v)
             return true;
-   for (int axis = 0; axis < NUM_AXES; axis++)
-      if (tl_lint_grid_size(f, axis) == v)
-         return true;
-   return false;
+   return tl_lint_axis_of_size(f, v) >= 0;
 }
 
 /* x + rows[:, None] * M + columns[None, :], where the columns go to N. */
@@ -165,7 +159,7 @@ check_diagonal(TlLintFacts *f, const TlLintAccess *x, const Side *a, const Side 
    TlSema *s = f->s;
    if (x->op->opcode != TL_OP_STORE || !a->own || !b->own || a->size == b->size)
       return false;
-   for (int axis = 0; axis < NUM_AXES; axis++) {
+   for (int axis = 0; axis < TL_LINT_AXES; axis++) {
       if (!tl_lint_has_program(&a->index, axis) || !tl_lint_has_program(&b->index, axis) ||
           a->index.num != 2 || b->index.num != 2)
          continue;

@@ -6,7 +6,7 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
-enum { MAX_STEPS = 100, NUM_AXES = 3 };
+enum { MAX_STEPS = 100 };
 
 static bool
 is_half(const TlType *t)
@@ -72,7 +72,7 @@ is_cut(TlLintFacts *f, const TlLintAccess *x, unsigned d)
    TlSum index;
    if (!tl_lint_index(f, x, d, &stride, &index))
       return false;
-   for (int axis = 0; axis < NUM_AXES; axis++)
+   for (int axis = 0; axis < TL_LINT_AXES; axis++)
       if (tl_lint_has_program(&index, axis))
          return true;
    return false;
@@ -150,11 +150,8 @@ is_length(const TlValue *v, uint32_t len)
 {
    uint64_t bits;
    const TlType *e = tl_type_elem(v->type);
-   if (!tl_is_const(v, &bits) || e->kind != TL_TYPE_SCALAR)
-      return false;
-   double value = tl_dtype_is_float(e->dtype) ? tl_bits_to_double(e->dtype, bits)
-                                              : (double)tl_bits_to_int(e->dtype, bits);
-   return value == len;
+   return tl_is_const(v, &bits) && e->kind == TL_TYPE_SCALAR &&
+          tl_bits_to_number(e->dtype, bits) == len;
 }
 
 /* sum(load(.., mask=i < n)) / BLOCK */

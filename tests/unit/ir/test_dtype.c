@@ -332,6 +332,9 @@ integers_wrap_and_bools_are_zero_or_one(void **state)
    assert_int_equal(tl_bits_to_int(TL_I8, 0x80), -128);
    assert_int_equal(tl_bits_to_int(TL_U8, 0x80), 128);
    assert_int_equal(tl_bits_to_int(TL_I1, 1), 1);
+   assert_true(tl_bits_to_number(TL_I8, 0x80) == -128);
+   assert_true(tl_bits_to_number(TL_U64, UINT64_MAX) == 0x1p64);
+   assert_true(tl_bits_to_number(TL_FP16, 0xC000) == -2);
    assert_int_equal(tl_int_to_bits(TL_I16, -1), 0xFFFF);
 }
 
