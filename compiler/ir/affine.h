@@ -86,6 +86,20 @@ typedef struct TlBound {
    bool is_strict; /* the limit itself is out */
 } TlBound;
 
+/* What a loop moves along: a dimension of tiles, by width elements an iteration. */
+typedef struct TlMoving {
+   const TlOp *loop; /* a `for` */
+   int dim;
+   uint32_t width;
+} TlMoving;
+
+/* Is what v - less (NULL: 0) holds at element k + width in one iteration certainly what it holds at
+ * k in the next, if its indices went on beyond width?  Of an index that wraps around ('%') this is
+ * told as if it did not. */
+bool tl_value_moves_along(TlAffine *a, const TlValue *v, const TlValue *less, TlMoving along);
+/* Is the mask certainly false in all iterations that would follow the loop's last one? */
+bool tl_mask_ends_with_loop(TlAffine *a, const TlValue *mask, TlMoving along);
+
 /* Those that a mask is a conjunction of; *has_other: it has other parts. */
 unsigned tl_mask_bounds(TlAffine *a, const TlValue *mask, TlBound *out, unsigned max,
                         bool *has_other);

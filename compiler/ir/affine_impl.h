@@ -1,4 +1,5 @@
-/* Shared by affine.c, which finds sums, and tile_access.c, which asks for them.  Private. */
+/* Shared by affine.c, which finds sums, and tile_access.c and affine_loop.c, which ask for them.
+ * Private. */
 #ifndef TL_IR_AFFINE_IMPL_H
 #define TL_IR_AFFINE_IMPL_H
 

@@ -8,6 +8,8 @@
  * A tile is taken to be spread over all threads once.  Index arithmetic is made again where it is
  * used, operands of products that come from memory stay in shared memory, and what is used once by
  * the next operation of a chain is never whole. */
+#include "passes/choose_warps.h"
+
 #include "ir/control.h"
 #include "ir/pressure.h"
 #include "passes/dot_layouts.h"
@@ -114,8 +116,8 @@ estimate_block(Estimate *e, const TlBlock *block)
       estimate_op(e, op);
 }
 
-bool
-tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
+uint32_t *
+tl_tile_words(TlPassCx *cx, const TlFunc *f, bool *needs_warps)
 {
    Estimate e = {.func = f, .has_wgmma = cx->target && cx->target->features & TL_FEAT_WGMMA};
    e.is_index = tl_new_array(cx->scratch, bool, f->next_value_id);
@@ -123,20 +125,38 @@ tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
    for (unsigned i = 0; i < f->body->block->num_args; i++)
       e.is_index[f->body->block->args[i]->id] = true;
    estimate_block(&e, f->body->block);
-   const TlOp *at = NULL;
-   uint32_t most = tl_pressure(cx->scratch, f, e.words, &at), warps = f->num_warps;
-   while (most > warps * LANES * (cx->target->thread_registers - SPARE_REGISTERS) &&
-          2 * warps * LANES * cx->target->thread_registers <= cx->target->sm_registers)
+   *needs_warps = e.needs_warps || f->needs_warps;
+   return e.words;
+}
+
+uint32_t
+tl_warps_for_words(const TlTarget *target, uint32_t warps, unsigned spare, uint64_t words,
+                   bool *have_room)
+{
+   uint32_t of_warp = LANES * (target->thread_registers - spare);
+   while (words > warps * of_warp &&
+          2 * warps * LANES * target->thread_registers <= target->sm_registers)
       warps *= 2;
+   *have_room = words <= warps * of_warp;
+   return warps;
+}
+
+bool
+tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
+{
+   const TlOp *at = NULL;
+   bool needs_warps, have_room;
+   const uint32_t *words = tl_tile_words(cx, f, &needs_warps);
+   uint32_t most = tl_pressure(cx->scratch, f, words, &at);
+   uint32_t warps = tl_warps_for_words(cx->target, f->num_warps, SPARE_REGISTERS, most, &have_room);
    if (warps == f->num_warps)
       return false;
    if (tl_wants_remarks(cx->diags, "layout"))
       tl_report(cx->diags, R0417, at->range, f->num_warps, f->num_warps == 1 ? "" : "s",
                 most / (f->num_warps * LANES),
-                e.needs_warps || f->needs_warps
-                   ? "the kernel depends on their number"
-                   : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
-   if (e.needs_warps || f->needs_warps)
+                needs_warps ? "the kernel depends on their number"
+                            : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
+   if (needs_warps)
       return false;
    f->num_warps = warps;
    return true;

@@ -470,6 +470,14 @@ tl_dot_needs_k_together(const TlDotForm *f, unsigned index)
    return bits == 8 || index == 1 || !has_room;
 }
 
+TlDotForm
+tl_dot_form_as(const TlTarget *target, const TlOp *dot, const TlType *a, const TlType *acc)
+{
+   TlDtype t = a->dtype;
+   TlDotInput in = {.a = t, .b = t, .split = tl_dot_split(t, tl_attr_int(dot, TL_ATTR_PRECISION))};
+   return tl_choose_dot_form(target, a, acc, in, tl_op_func(dot)->num_warps, TL_DOT_FREE);
+}
+
 uint32_t
 tl_dot_promoted_k(const TlOp *dot)
 {

@@ -34,6 +34,10 @@ typedef enum TlDotUse { TL_DOT_FREE, TL_DOT_ROWS_IN_WARP } TlDotUse;
 /* target NULL: multiply-adds whatever the shape. */
 TlDotForm tl_choose_dot_form(const TlTarget *target, const TlType *a, const TlType *acc,
                              TlDotInput in, unsigned num_warps, TlDotUse use);
+/* The form of a dot if its left operand and its result were of these types, both operands of equal
+ * elements. */
+TlDotForm tl_dot_form_as(const TlTarget *target, const TlOp *dot, const TlType *a,
+                         const TlType *acc);
 /* Recognises the layouts of a matrix dot; false when they are not those of one instruction. */
 bool tl_match_mma(const TlOp *dot, TlDotForm *form);
 /* The same of wgmma; shared[i]: how operand i is read, where it is in shared memory. */

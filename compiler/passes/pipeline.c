@@ -14,10 +14,17 @@ tl_pipeline_typed(TlPassCx *cx, TlFunc *f)
 bool
 tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId place[] = {TL_PASS_fold_dot_add,  TL_PASS_reduce_thin_dots,
-                                    TL_PASS_turn_products, TL_PASS_scalarize_steps,
-                                    TL_PASS_dce,           TL_PASS_choose_warps,
-                                    TL_PASS_place_layouts, TL_PASS_END};
+   static const TlPassId place[] = {TL_PASS_fold_dot_add,
+                                    TL_PASS_reduce_thin_dots,
+                                    TL_PASS_turn_products,
+                                    TL_PASS_widen_loops,
+                                    TL_PASS_fold,
+                                    TL_PASS_cse,
+                                    TL_PASS_scalarize_steps,
+                                    TL_PASS_dce,
+                                    TL_PASS_choose_warps,
+                                    TL_PASS_place_layouts,
+                                    TL_PASS_END};
    static const TlPassId converts[] = {TL_PASS_elide_converts, TL_PASS_cse, TL_PASS_dce,
                                        TL_PASS_END};
    static const TlPassId pipeline[] = {TL_PASS_hold_operands,

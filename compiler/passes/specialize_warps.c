@@ -38,6 +38,7 @@
 #include "passes/pipeline_loops.h"
 #include "passes/remark.h"
 #include "passes/ring_boxes.h"
+#include "passes/specialize_warps.h"
 
 #include <assert.h>
 #include <string.h>
@@ -45,7 +46,6 @@
 enum {
    LANES = 32,
    PRODUCER_WARPS = 4,
-   CONSUMER_WARPS = 8, /* two groups that multiply by wgmma */
    MAX_GROUPS = 8,
 };
 
@@ -54,13 +54,19 @@ enum {
 typedef struct Shares {
    unsigned copying_warps; /* of the four */
    unsigned producer, consumer;
-   unsigned most_sums; /* that leave a consumer enough for the rest */
+   unsigned most_sums; /* words of products that leave a consumer enough for the rest */
 } Shares;
 
 /* Threads that copy have addresses to hold; consumers that compute between products want more than
  * those that only add products up. */
-static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 160}, by_boxes = {1, 24, 240, 160},
+static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 160}, by_boxes = {1, 24, 240, 192},
                     sums_by_threads = {PRODUCER_WARPS, 88, 208, 136};
+
+unsigned
+tl_most_words_of_products(const TlPassCx *cx)
+{
+   return (cx->uses_boxes ? &by_boxes : &by_threads)->most_sums;
+}
 
 /* Rings that successive loops fill and read in turn. */
 typedef struct Channel {
@@ -94,8 +100,7 @@ typedef struct Special {
    TL_VEC(Pair *) pairs;
    TL_VEC(Channel *) channels;
    TL_VEC(Standing *) standing;
-   uint64_t room; /* shared bytes that are left */
-   TlMap seen;    /* values that the producer needs */
+   TlMap seen; /* values that the producer needs */
    const char *why;
    TlAffine *affine; /* NULL: threads copy everything */
    const Shares *shares;
@@ -317,6 +322,9 @@ join_channel(Special *s, Pair *pair)
 static bool
 is_ring(const Special *s, const TlOp *alloc)
 {
+   for (size_t i = 0; i < s->standing.len; i++)
+      if (s->standing.data[i]->alloc == alloc)
+         return true;
    for (size_t i = 0; i < s->pairs.len; i++)
       for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++)
          if (s->pairs.data[i]->pipe.loads.data[k].alloc == alloc)
@@ -347,10 +355,12 @@ other_bytes(const Special *s)
    tl_map_init(&place, s->cx->scratch);
    for (const TlOp *op = top->first; op; op = op->next)
       tl_map_put(&place, op, (void *)++num);
-   uint64_t *taken = tl_new_array(s->cx->scratch, uint64_t, num + 1), scratch = 0, most = 0;
+   uint64_t *taken = tl_new_array(s->cx->scratch, uint64_t, num + 1), most = 0;
+   uint64_t *scratch = tl_new_array(s->cx->scratch, uint64_t, num + 1);
    for (const TlOp *op = top->first; op != last->next; op = tl_walk_next(op, top)) {
       uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, op);
-      scratch = own > scratch ? own : scratch;
+      uintptr_t at = (uintptr_t)tl_map_get(&place, tl_in_block((TlOp *)op, top));
+      scratch[at] = own > scratch[at] ? own : scratch[at];
       if (op->opcode != TL_OP_LOCAL_ALLOC || is_ring(s, op))
          continue;
       const TlType *t = op->results[0].type;
@@ -360,30 +370,36 @@ other_bytes(const Special *s)
          taken[begin] += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
    }
    for (uintptr_t i = 0; i <= num; i++)
-      most = taken[i] > most ? taken[i] : most;
-   return most + scratch; /* a second area to alternate with is taken where there is room */
+      most = taken[i] + scratch[i] > most ? taken[i] + scratch[i] : most;
+   return most; /* a second area to alternate with is taken where there is room */
+}
+
+/* Shared bytes of the block: rings, and tiles before loops that have a channel, live throughout. */
+static uint64_t
+all_bytes(const Special *s)
+{
+   enum { BARRIER_BYTES = 1024 };
+   uint64_t sum = other_bytes(s) + BARRIER_BYTES;
+   for (size_t i = 0; i < s->channels.len; i++)
+      sum += tl_pipe_stage_bytes(s->channels.data[i]->pipe) * s->channels.data[i]->stages;
+   for (size_t i = 0; i < s->standing.len; i++)
+      sum += tl_memdesc_stage_bytes(tl_result(s->standing.data[i]->alloc, 0)->type) *
+             s->standing.data[i]->stages;
+   return sum;
 }
 
 /* As many stages as asked for and fit; false when two do not. */
 static bool
 limit_stages(Special *s)
 {
-   enum { BARRIER_BYTES = 1024 };
-   uint64_t room = s->cx->target->max_shared_bytes, other = other_bytes(s) + BARRIER_BYTES;
-   for (;;) {
-      uint64_t sum = other;
+   while (all_bytes(s) > s->cx->target->max_shared_bytes) {
       Channel *most = s->channels.data[0];
-      for (size_t i = 0; i < s->channels.len; i++) {
-         Channel *c = s->channels.data[i];
-         sum += tl_pipe_stage_bytes(c->pipe) * c->stages;
-         most = c->stages > most->stages ? c : most;
-      }
-      s->room = room - sum;
-      if (sum <= room)
-         return true;
+      for (size_t i = 1; i < s->channels.len; i++)
+         most = s->channels.data[i]->stages > most->stages ? s->channels.data[i] : most;
       if (--most->stages < 2)
          return false;
    }
+   return true;
 }
 
 /* ---- stages, counted around loops ---- */
@@ -666,13 +682,15 @@ find_standing(Special *s)
       if (tl_box_access(s->affine, op, buffer, &x->box) ||
           tl_box_access_build(s->cx->scratch, s->func, op, buffer, &x->box))
          continue;
-      uint64_t bytes = tl_memdesc_stage_bytes(buffer);
-      if (x->outer != x->block && bytes <= s->room) {
-         x->stages = 2;
-         s->room -= bytes;
-      }
-      maps++;
       tl_vec_push(s->cx->scratch, &s->standing, x);
+      uint64_t bytes = all_bytes(s), most = s->cx->target->max_shared_bytes;
+      if (bytes > most) { /* it shares its memory with what lives at other times */
+         s->standing.len--;
+         continue;
+      }
+      if (x->outer != x->block && bytes + tl_memdesc_stage_bytes(buffer) <= most)
+         x->stages = 2;
+      maps++;
    }
 }
 
@@ -1127,8 +1145,8 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
 {
    assert(f->state == TL_STATE_LAID);
    Special s = {.cx = cx, .func = f};
-   if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA) || f->num_warps != CONSUMER_WARPS ||
-       f->extra_warps || !is_plain_kernel(f))
+   if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA) ||
+       f->num_warps != TL_CONSUMER_WARPS || f->extra_warps || !is_plain_kernel(f))
       return false;
    if (!plan(&s))
       return s.affine != NULL; /* what maps would be made of is there */

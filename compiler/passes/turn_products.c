@@ -35,14 +35,6 @@ carrying_loop(const TlOp *dot, unsigned *position)
    return is_only_sum && tl_yielded(dot->block, *position) == sum ? loop : NULL;
 }
 
-static TlDotForm
-form_of(const TlTarget *target, const TlOp *dot, const TlType *a, const TlType *acc)
-{
-   TlDtype t = a->dtype;
-   TlDotInput in = {.a = t, .b = t, .split = tl_dot_split(t, tl_attr_int(dot, TL_ATTR_PRECISION))};
-   return tl_choose_dot_form(target, a, acc, in, tl_op_func(dot)->num_warps, TL_DOT_FREE);
-}
-
 static const TlType *
 turned_type(TlTypes *types, const TlType *t)
 {
@@ -64,8 +56,9 @@ is_worth_turning(TlPassCx *cx, TlFunc *f, TlAnalysis *facts, const TlOp *dot)
    if (tl_dot_operand_order(facts, dot, 0) != TL_ORDER_K ||
        tl_dot_operand_order(facts, dot, 1) != TL_ORDER_MN)
       return false;
-   TlDotForm before = form_of(cx->target, dot, a, acc);
-   TlDotForm after = form_of(cx->target, dot, turned_type(types, b), turned_type(types, acc));
+   TlDotForm before = tl_dot_form_as(cx->target, dot, a, acc);
+   TlDotForm after =
+      tl_dot_form_as(cx->target, dot, turned_type(types, b), turned_type(types, acc));
    return before.is_wgmma && after.is_wgmma && !tl_dot_needs_k_together(&after, 0);
 }
 

@@ -79,10 +79,10 @@ typedef struct Kernel {
  * planted in mbarriers. */
 #define MATMUL_BY_OWN_BOXES                                                                        \
    MATMUL,                                                                                         \
-   .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}}, .num_defines = 3,         \
-   .buffers = "hhH", .n = 64 * 208, .ints = {64, 64, 0, 208, 1, 64, 1, 64, 1}, .num_ints = 9,      \
-   .varied = 2, .sizes = {208, 96}, .grid = {1, 1, 1}, .stages = 3, .warps = 4, .arch = "sm_90a",  \
-   .tma = TILEC_TMA_ON
+   .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "64"}}, .num_defines = 3,         \
+   .buffers = "hhH", .n = 64 * 416, .ints = {64, 64, 0, 416, 1, 64, 1, 64, 1}, .num_ints = 9,      \
+   .varied = 2, .sizes = {416, 192}, .grid = {1, 1, 1}, .stages = 3, .warps = 4,                   \
+   .arch = "sm_90a", .tma = TILEC_TMA_ON
 #define ATTENTION_BY_OWN_BOXES                                                                     \
    ATTENTION,                                                                                      \
    .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "32"}, {"CAUSAL", "True"}}, .num_defines = 3,        \
@@ -160,14 +160,14 @@ static const Kernel kernels[] = {
     .warps = 4},
    {.name = "matmul, wgmma",
     MATMUL,
-    .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "32"}},
+    .defines = {{"BLOCK_M", "64"}, {"BLOCK_N", "64"}, {"BLOCK_K", "64"}},
     .num_defines = 3,
     .buffers = "hhH",
-    .n = 64 * 128,
-    .ints = {64, 64, 0, 128, 1, 64, 1, 64, 1},
+    .n = 64 * 256,
+    .ints = {64, 64, 0, 256, 1, 64, 1, 64, 1},
     .num_ints = 9,
     .varied = 2,
-    .sizes = {128, 96, 48, 16},
+    .sizes = {256, 192, 96, 32},
     .grid = {1, 1, 1},
     .stages = 3,
     .warps = 4,
@@ -399,14 +399,14 @@ static const Fault faults[] = {
    {"product of the turn before not waited for", REPLACE, " = wgmma_wait ", "num = 1", "num = 2",
     NULL, 0, "E0680"},
    {"product not added", REPLACE, " = wgmma ", ", %acc_2 ", " ", "matmul, wgmma", 1, NULL},
-   {"descriptor of other rows", REPLACE, " = wgmma ", "stride = 512", "stride = 256", NULL, 2,
+   {"descriptor of other rows", REPLACE, " = wgmma ", "stride = 1024", "stride = 512", NULL, 2,
     NULL},
-   {"descriptor of another swizzle", REPLACE, " = wgmma ", "swizzle = 2", "swizzle = 1", NULL, 2,
+   {"descriptor of another swizzle", REPLACE, " = wgmma ", "swizzle = 1", "swizzle = 2", NULL, 2,
     NULL},
    {"descriptor of the other major", REPLACE, " = wgmma ", "mn_major = 0", "mn_major = 1", NULL, 2,
     NULL},
-   {"product of another place", REPLACE, " = wgmma ", "offsets = [0, 32", "offsets = [0, 64", NULL,
-    2, NULL},
+   {"product of another place", REPLACE, " = wgmma ", "offsets = [0..96 by 32",
+    "offsets = [0..192 by 64", NULL, 2, NULL},
    {"load mask dropped", KEEP_FIRST, " = ld_global ", NULL, NULL, NULL, 1, NULL},
    {"other of a load dropped", DROP_LAST, " = ld_global ", NULL, NULL, "softmax", 1, NULL},
    {"other of a load dropped", DROP_LAST, " = ld_global ", NULL, NULL, "sort, gather", 1, NULL},
