@@ -65,3 +65,13 @@ def rows_of_heads(k, out, n, D: tl.constexpr, BLOCK: tl.constexpr):
 @triton.jit
 def greatest_of_floats(x, BLOCK: tl.constexpr):
     tl.atomic_max(x + tl.arange(0, BLOCK), 1.0)
+
+
+@triton.jit
+def one_factor_under_a_narrowing_mask(a, b, c, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = i[:, None] * BLOCK + i[None, :]
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, n):
+        acc += tl.dot(tl.load(a + at), tl.load(b + at, mask=i[:, None] > k, other=0.0))
+    tl.store(c + at, acc)
