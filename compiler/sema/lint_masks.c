@@ -637,6 +637,9 @@ check_next(TlLintFacts *f, const TlLintAccess *x)
    int64_t shift = n ? tl_lint_constant(&x->sum) : 0;
    if (shift <= 0 || x->sum.num != x->bound[0].index.num + 1)
       return false;
+   for (unsigned i = 0; i < x->bound[0].index.num; i++)
+      if (x->bound[0].index.term[i].dim >= 0 && x->bound[0].index.term[i].scale > shift)
+         return false; /* 2 * i and 2 * i + 1, pairs: where one is, the other is */
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *y = &f->all.data[i];
       if (y->op->opcode != TL_OP_LOAD || y->base != x->base || !y->is_known ||
