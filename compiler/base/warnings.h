@@ -17,6 +17,7 @@ typedef enum TlWarningGroup {
 
 typedef enum TlWarningSet {
    TL_WARNINGS_ALWAYS,
+   TL_WARNINGS_RUN,
    TL_WARNINGS_CHECK,
    TL_WARNINGS_ASKED,
 } TlWarningSet;

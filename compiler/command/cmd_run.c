@@ -546,6 +546,85 @@ choose_arch(RunState *r)
       r->o.arch = tl_arena_strdup(r->c->arena, d.arch);
 }
 
+/* ---- what the kernel's text shows ---- */
+static bool
+is_told(const TlDiags *diags, const TlDiag *of)
+{
+   for (const TlDiag *d = diags->first; d; d = d->next)
+      if (d->code == of->code && d->range.begin == of->range.begin)
+         return true;
+   return false;
+}
+
+/* Kernels of the file other than the one that runs. */
+static bool
+is_in_another(const RunState *r, TlCompilation *comp, TlRange range)
+{
+   const TlKernelInfo *k;
+   unsigned n = tl_sema_kernels(comp->sema, &k);
+   for (unsigned i = 0; i < n; i++)
+      if (!k[i].is_helper && strcmp(k[i].name, r->o.kernel) != 0 && range.file == k[i].range.file &&
+          k[i].range.begin <= range.begin && range.end <= k[i].range.end)
+         return true;
+   return false;
+}
+
+/* What goes wrong where programs are several; here is one. */
+static bool
+is_of_programs(const RunState *r, TlDiagCode code)
+{
+   return r->grid[0] == 1 && r->grid[1] == 1 && r->grid[2] == 1 &&
+          (code == TL_DIAG_W0238 || code == TL_DIAG_W0239 || code == TL_DIAG_W0264 ||
+           code == TL_DIAG_W0269 || code == TL_DIAG_W0270);
+}
+
+/* Leaves the warnings that are news; false: -Werror makes an error of one. */
+static bool
+keep_news(RunState *r, TlCompilation *comp)
+{
+   TlDiag **link = &comp->diags.first;
+   bool is_fine = true;
+   for (TlDiag *d = *link; d; d = d->next) {
+      bool is_news = tl_diag_group(d->code) < TL_WARNING_COUNT && !is_told(&r->comp.diags, d) &&
+                     !is_in_another(r, comp, d->range) && !is_of_programs(r, d->code);
+      if (!is_news)
+         continue;
+      is_fine &= d->severity != TL_SEV_ERROR;
+      *link = d;
+      link = &d->next;
+   }
+   *link = NULL;
+   comp->diags.num_errors = 0;
+   comp->error[0] = 0;
+   return is_fine;
+}
+
+/* Warns of what `tilec check` finds in the kernel, typed as for this launch; false: one of that is
+ * an error.  Where launches are timed they alone count. */
+static bool
+warn_of_mistakes(RunState *r)
+{
+   if (r->time_runs || tl_option(&r->c->cl, TL_OPT_PROFILE))
+      return true;
+   TlEntrySpec entry = {r->o.kernel, r->o.signature};
+   TilecCompileOptions o = r->o;
+   o.stop_after = TILEC_STAGE_IR;
+   o.keep_stages = 0;
+   o.remarks = NULL;
+   TlCompileExtra extra = {.entries = &entry, .num_entries = 1, .warnings = r->extra.warnings};
+   extra.warnings.initial = TL_WARNINGS_RUN;
+   TlCompilation comp;
+   bool is_fine = true;
+   if (tl_compilation_init(&comp, NULL, &extra) == TILEC_OK) {
+      (void)tl_check(&comp, &o, &extra); /* errors have no part in the launch: it was compiled */
+      is_fine = !comp.sema || keep_news(r, &comp);
+      if (comp.sema)
+         tl_cmd_diagnostics(r->c, &comp);
+   }
+   tl_compilation_free(&comp);
+   return is_fine;
+}
+
 static int
 compile_and_run(RunState *r)
 {
@@ -569,11 +648,13 @@ compile_and_run(RunState *r)
       tl_cmd_diagnostics(r->c, &r->comp);
    if (status != TILEC_OK)
       return tl_cmd_exit_code(status);
-   r->comp.diags.first = r->comp.diags.last = NULL; /* shown already */
    if (!tl_cmd_extras(r->c, &r->comp, r->o.kernel))
       return EXIT_ENVIRONMENT;
    if ((code = choose_grid(r)) != EXIT_OK)
       return code;
+   if (!warn_of_mistakes(r))
+      return EXIT_PROGRAM;
+   r->comp.diags.first = r->comp.diags.last = NULL; /* shown already */
    tl_results_before(&r->results, &r->comp.info.kernels[0]);
    code = r->rt ? run_on_gpu(r) : run_on_cpu(r);
    return code == EXIT_OK ? finish(r) : code;

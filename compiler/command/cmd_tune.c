@@ -422,8 +422,10 @@ tune_kernel(TlCommand *c)
    if (code == EXIT_OK)
       code = tl_measure_open(m);
    if (code == EXIT_OK && !m->tuning) {
-      tl_cmd_error("kernel '%s' has no configurations to choose from: @autotune lists them",
-                   m->args.kernel);
+      tl_cmd_error(
+         "kernel '%s' has no configurations to choose from: @autotune(configs=[..], key=[..]) "
+         "above it lists them",
+         m->args.kernel);
       code = EXIT_PROGRAM;
    }
    if (code == EXIT_OK) {

@@ -69,6 +69,7 @@ typedef enum TlFaultKind {
    TL_FAULT_RACE,           /* watched or checked, a warning: programs access one element */
    TL_FAULT_WRAP,           /* checked, a warning: an int32 index wrapped */
    TL_FAULT_SIGN,           /* checked, a warning: an index that is divided is negative */
+   TL_FAULT_OVERFLOW,       /* watched, a warning: a sum of finite numbers is infinite */
    TL_FAULT_STEP,           /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
@@ -108,8 +109,8 @@ typedef struct TlExecFault {
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */
-   const char *text;  /* ASSERT: message; RACE: what the other program does; ARGUMENT,
-                        UNSUPPORTED: what is wrong; NULL: see `own` */
+   const char *text;  /* ASSERT: message; OVERFLOW: the type; RACE: what the other program does;
+                        ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
    char own[192];     /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 

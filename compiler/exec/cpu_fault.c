@@ -167,6 +167,11 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       tl_help(diags, "accesses may be wider than such an index allows; add a multiple of the "
                      "divisor first, so that it is not negative");
       break;
+   case TL_FAULT_OVERFLOW:
+      tl_report(diags, W0606, f->range, f->text, strcmp(f->text, "fp16") == 0 ? "65504" : "3.39e38",
+                place);
+      tl_help(diags, "add in fp32: x.to(tl.float32)");
+      break;
    case TL_FAULT_STEP:
       tl_report(diags, E0609, f->range, f->op, place);
       break;

@@ -11,6 +11,7 @@
 #include "exec/cpu_impl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_OPERANDS = 64 };
@@ -207,6 +208,32 @@ propagate(TlExecThread *t, const TlExecInst *inst, Shape s, bool is_scan, bool i
       }
 }
 
+/* ---- watched: fp16 and bf16 are added in their own type ---- */
+static double
+number_at(TlExecThread *t, const TlExecSlot *slot, size_t i)
+{
+   const uint8_t *data = tl_cpu_data(t, slot);
+   return tl_bits_to_number(slot->dtype, tl_load_elem(slot->dtype, data + i * slot->elem_bytes));
+}
+
+static void
+look_for_overflow(TlExecThread *t, const TlExecInst *inst, Shape s)
+{
+   const TlExecSlot *x = inst->arg[0], *sum = inst->result[0];
+   bool is_sum = inst->direct && inst->direct->op->opcode == TL_OP_ADD &&
+                 (x->dtype == TL_FP16 || x->dtype == TL_BF16);
+   for (size_t i = 0; is_sum && i < s.outer * s.inner; i++) {
+      bool is_fine = !isinf(number_at(t, sum, i));
+      for (size_t l = 0; !is_fine && l < s.len; l++)
+         is_fine = !isfinite(number_at(t, x, (i / s.inner * s.len + l) * s.inner + i % s.inner));
+      if (is_fine)
+         continue;
+      TlExecFault what = {.kind = TL_FAULT_OVERFLOW, .text = tl_dtype_info[x->dtype].text};
+      tl_cpu_warn_of(t, inst, sum, i, &what);
+      return;
+   }
+}
+
 /* ---- the rules ---- */
 bool
 tl_cpu_reduce(TlExecThread *t, const TlExecInst *inst)
@@ -225,6 +252,8 @@ tl_cpu_reduce(TlExecThread *t, const TlExecInst *inst)
    for (uint32_t k = 0; k < inst->num_results; k++)
       memcpy(tl_cpu_data(t, inst->result[k]), left[k], rest * inst->result[k]->elem_bytes);
    propagate(t, inst, m.s, false, false);
+   if (t->checked)
+      look_for_overflow(t, inst, m.s);
    return true;
 }
 

@@ -60,7 +60,10 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
       while (power < len)
          power *= 2;
       tl_report(s->diags, E0316, call->range, (long long)len, (long long)start, (long long)end);
-      if (power <= TL_MAX_TILE_ELEMS)
+      const char *help = start == 0 ? tl_help_length(s, call, power) : NULL;
+      if (help && power <= TL_MAX_TILE_ELEMS)
+         tl_help(s->diags, "%s", help);
+      else if (power <= TL_MAX_TILE_ELEMS)
          tl_help(s->diags, "use tl.arange(%lld, %lld) and a mask: offsets < %lld", (long long)start,
                  (long long)(start + power), (long long)end);
       return tl_sv_poison();

@@ -3,6 +3,7 @@
 #include "sema/impl.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 enum { MAX_DEEP = 12 };
@@ -89,26 +90,60 @@ tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape)
                           table->shape[axis]);
 }
 
-/* A constexpr parameter of the kernel, which a line of it has set to a number of the run. */
-const char *
-tl_help_set_constexpr(TlSema *s, TlRange range)
+/* Of the function that is being compiled; NULL: it has none of the name. */
+static const TlAstParam *
+parameter_named(TlSema *s, const char *name)
 {
-   const char *name = tl_range_text(s, range);
    const TlActivation *act = s->impl->act;
    const TlNode *fn = act && act->func ? act->func->node : NULL;
    const TlNodeList *params =
       fn && fn->kind == TL_AST_FUNCTION ? &tl_ast_Function(fn)->params : NULL;
    for (size_t i = 0; params && i < params->len; i++) {
       const TlAstParam *p = tl_ast_Param(params->data[i]);
-      if (p->name && strcmp(p->name, name) == 0 && tl_is_constexpr_annotation(p->annotation))
-         return tl_arena_printf(
-            s->arena,
-            "'%.40s' is constexpr, and a run-time 'if' or loop gives it another "
-            "value: set another name there; a size does not change in a run, a "
-            "mask cuts it",
-            name);
+      if (p->name && strcmp(p->name, name) == 0)
+         return p;
    }
    return NULL;
+}
+
+/* A constexpr parameter of the kernel, which a line of it has set to a number of the run. */
+const char *
+tl_help_set_constexpr(TlSema *s, TlRange range)
+{
+   const char *name = tl_range_text(s, range);
+   const TlAstParam *p = parameter_named(s, name);
+   if (!p || !tl_is_constexpr_annotation(p->annotation))
+      return NULL;
+   return tl_arena_printf(s->arena,
+                          "'%.40s' is constexpr, and a run-time 'if' or loop gives it another "
+                          "value: set another name there; a size does not change in a run, a "
+                          "mask cuts it",
+                          name);
+}
+
+const char *
+tl_help_length(TlSema *s, const TlCall *call, int64_t power)
+{
+   const char *to = tl_range_text(s, tl_call_arg_range(call, 1));
+   const TlAstParam *p = parameter_named(s, to);
+   return p && tl_is_constexpr_annotation(p->annotation)
+             ? tl_arena_printf(s->arena,
+                               "give '%.40s' the value %lld; a mask leaves out what lies beyond",
+                               to, (long long)power)
+             : NULL;
+}
+
+/* BLOCK_SIZE, as constants are written. */
+static bool
+is_upper_case(const char *name)
+{
+   bool has_letter = false;
+   for (const char *p = name; *p; p++) {
+      if (islower((unsigned char)*p))
+         return false;
+      has_letter |= isupper((unsigned char)*p) != 0;
+   }
+   return has_letter && name[1];
 }
 
 const char *
@@ -127,6 +162,11 @@ tl_help_arange(TlSema *s, const TlCall *call)
    int64_t len, power = 1;
    if ((!starts_in_run && !ends_in_run) || !is_scalar)
       return NULL;
+   if (ends_in_run && is_upper_case(to) && parameter_named(s, to))
+      return tl_arena_printf(s->arena,
+                             "the size of a tile is a constant: declare the parameter "
+                             "%.40s: tl.constexpr",
+                             to);
    bool has_len = starts_in_run && ends_in_run && difference(end->value, start->value, 0, &len) &&
                   len > 0 && len <= TL_MAX_TILE_ELEMS;
    while (has_len && power < len)

@@ -7,6 +7,8 @@
 
 /* arange(start, end) whose bounds the run decides. */
 const char *tl_help_arange(TlSema *s, const TlCall *call);
+/* arange(0, B) with a constexpr parameter B that is no power of two; NULL: another. */
+const char *tl_help_length(TlSema *s, const TlCall *call, int64_t power);
 /* Of a number of the run where a constant belongs. */
 const char *tl_help_set_constexpr(TlSema *s, TlRange range);
 /* Of a fraction where a whole number belongs: the division of whole numbers that it comes from. */

@@ -569,8 +569,9 @@ is_other_news(const TlDiag *d, TlRange kernel)
 {
    bool is_within =
       d->range.file == kernel.file && kernel.begin <= d->range.begin && d->range.end <= kernel.end;
-   return d->severity == TL_SEV_ERROR || (d->severity == TL_SEV_WARNING && is_within &&
-                                          d->code != TL_DIAG_W0203 && d->code != TL_DIAG_W0208);
+   bool is_warning = tl_diag_group(d->code) != TL_WARNING_COUNT; /* an error by -Werror, too */
+   return is_warning ? is_within && d->code != TL_DIAG_W0203 && d->code != TL_DIAG_W0208
+                     : d->severity == TL_SEV_ERROR;
 }
 
 static void

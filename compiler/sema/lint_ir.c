@@ -151,7 +151,7 @@ check_mask(TlSema *s, const TlFunc *f, TlAnalysis **a, const TlOp *op)
    while (mask && mask->def && is_same_elements(mask->def) && mask->def->num_args == 1)
       mask = tl_arg(mask->def, 0);
    const TlValue *x = mask && mask->def ? below_zero(mask->def) : NULL;
-   if (!x)
+   if (!x || mask->def->range.begin == op->range.begin) /* of an atomic of floats, made for it */
       return;
    *a = *a ? *a : tl_analysis_new(s->arena, f);
    const TlAxisInfo *info = tl_axis_info(*a, x);

@@ -637,6 +637,9 @@ check_next(TlLintFacts *f, const TlLintAccess *x)
    int64_t shift = n ? tl_lint_constant(&x->sum) : 0;
    if (shift <= 0 || x->sum.num != x->bound[0].index.num + 1)
       return false;
+   for (unsigned i = 0; i < x->bound[0].index.num; i++)
+      if (x->bound[0].index.term[i].dim >= 0 && x->bound[0].index.term[i].scale > shift)
+         return false; /* 2 * i and 2 * i + 1, pairs: where one is, the other is */
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *y = &f->all.data[i];
       if (y->op->opcode != TL_OP_LOAD || y->base != x->base || !y->is_known ||
@@ -738,7 +741,15 @@ place_of_move(const TlLintAccess *x, const TlOp *loop)
    return op && op->range.file == x->op->range.file ? op->range : x->op->range;
 }
 
-/* a += stride, or along the other dimension, where the mask goes on by BLOCK. */
+/* Nothing of what it loads depends on the loop. */
+static bool
+stands_still(TlLintFacts *f, const TlLintAccess *x, const TlValue *round)
+{
+   return x->is_known && x->op->opcode == TL_OP_LOAD && tl_lint_is_argument(x->base) &&
+          !has_round_of(&x->sum, round) && !tl_value_is_chosen(f->affine, x->pointers);
+}
+
+/* a += stride, along the other dimension, or no step at all, where the mask goes on by BLOCK. */
 static bool
 check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
 {
@@ -760,13 +771,14 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    const TlValue *round = tl_for_index(loop);
    int64_t mask_by = moved_by(&b->index, round), by = moved_by(&index, round);
    bool is_of_size = tl_lint_comes_from(tl_for_upper(loop), limit);
-   if (mask_by == by || !is_of_size || !has_round_of(&x->sum, round))
+   bool is_still = mask_by > 0 && stands_still(f, x, round);
+   if (mask_by == by || !is_of_size || (!is_still && !has_round_of(&x->sum, round)))
       return false;
    if (!mask_by) {
       tl_report(s->diags, W0235, x->op->range, tl_source_name(x->op));
       return true;
    }
-   if (s->impl->has_guessed_numbers) /* a block's length, say */
+   if (s->impl->has_guessed_numbers && !is_still) /* a block's length, say */
       return false;
    const char *name = stride.num == 1 ? stride.factor[0].value->name : NULL;
    tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)mask_by,

@@ -942,6 +942,17 @@ read_signature(TlSema *s, Spec *p)
 }
 
 /* ---- annotations and defaults ---- */
+/* How many parameters only a signature or a launch gives. */
+static size_t
+num_without_value(const Spec *p)
+{
+   size_t n = 0;
+   for (unsigned i = 0; i < p->num; i++)
+      n += !is_constexpr(p, i) && !param(p, i)->default_value &&
+           define_index(p, param(p, i)->name) < 0;
+   return n;
+}
+
 /* By the signature where there is one, else by -D or the program. */
 static void
 report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const char *given)
@@ -950,6 +961,9 @@ report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const ch
    bool by_signature = p->sig_file && i < p->entries.len && define_index(p, q->name) < 0;
    TlRange r = by_signature ? p->entries.data[i].range : q->annotation->range;
    tl_report(s->diags, E0270, r, q->name, tl_type_cstr(s->arena, declared), given);
+   if (by_signature && p->entries.len < num_without_value(p))
+      tl_help(s->diags, "the signature has %zu entries, the parameters are %s: is one missing?",
+              p->entries.len, param_names(s, p));
    if (by_signature)
       tl_note(s->diags, N0200, q->annotation->range, "the type is declared here");
    else

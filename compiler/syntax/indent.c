@@ -166,7 +166,7 @@ bad_character(Lines *l, TlRaw r)
       const char *help;
    } slips[] = {
       {'!', "write 'not' for negation ('~' of a mask), '!=' for inequality"},
-      {'?', "a conditional is written 'a if test else b'"},
+      {'?', "a conditional is written 'a if test else b', element by element where(test, a, b)"},
       {'$', "names consist of letters, digits and '_'"},
       {'`', "strings are written with ' or \""},
    };

@@ -60,3 +60,27 @@ def rows_of_heads(k, out, n, D: tl.constexpr, BLOCK: tl.constexpr):
         acc += tl.sum(tl.load(ptrs, mask=i[:, None] < n - start, other=0.0), 0)
         ptrs += BLOCK * D
     tl.store(out + d, acc)
+
+
+@triton.jit
+def greatest_of_floats(x, BLOCK: tl.constexpr):
+    tl.atomic_max(x + tl.arange(0, BLOCK), 1.0)
+
+
+@triton.jit
+def one_factor_under_a_narrowing_mask(a, b, c, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = i[:, None] * BLOCK + i[None, :]
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, n):
+        acc += tl.dot(tl.load(a + at), tl.load(b + at, mask=i[:, None] > k, other=0.0))
+    tl.store(c + at, acc)
+
+
+@triton.jit
+def pairs(x: "*fp32", y: "*fp32", n: "i32", BLOCK: tl.constexpr = 64):
+    i = 2 * (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
+    m = i < n
+    a, b = tl.load(x + i, mask=m), tl.load(x + i + 1, mask=m)
+    tl.store(y + i, a * a - b * b, mask=m)
+    tl.store(y + i + 1, 2 * a * b, mask=m)
