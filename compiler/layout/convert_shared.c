@@ -6,7 +6,10 @@
  * their own access).  So Segment is chosen to meet neither side's lanes: vectors outside both
  * spans, then sums a ^ b of a lane vector of one side only and one of the other side only (this is
  * the XOR swizzle); only when these run out, vectors that cost conflicts.  Candidates for C are
- * compared by counted wavefronts.  Invariant: the arrangement is a bijection. */
+ * compared by counted wavefronts.  Invariant: the arrangement is a bijection.
+ *
+ * A tile that no block's shared memory holds goes in rounds that do not depend on the thread: C
+ * leaves vectors common to both sides to number them. */
 #include "layout/convert_shared.h"
 #include "layout/cost.h"
 #include "layout/gf2.h"
@@ -14,6 +17,9 @@
 
 #include <assert.h>
 #include <string.h>
+
+/* More than any target's block has: the tile goes in rounds or not at all. */
+enum { BEYOND_SHARED = 256 * 1024 };
 
 /* An ordered set of independent vectors. */
 typedef struct Vectors {
@@ -301,6 +307,12 @@ split_rounds(TlConvertPlan *p, unsigned es_log, uint32_t budget)
    return true;
 }
 
+static bool
+has_static_rounds(const TlConvertScratch *sc)
+{
+   return sc->access[TL_CONVERT_STORE].static_rounds && sc->access[TL_CONVERT_LOAD].static_rounds;
+}
+
 /* Does every warp load only its own elements?  Rounds and repeats reuse the scratch: then the
  * warps' addresses must be disjoint too (replicated data and warps told apart by the round share
  * them). */
@@ -327,25 +339,66 @@ is_warp_local(const TlConvertPlan *p, const uint64_t *x)
    return true;
 }
 
+/* C of 1 << width bytes, for the vectors of one side. */
+static Vectors
+candidate(const TlConvertPlan *p, TlConvertSide side, unsigned width, unsigned es_log)
+{
+   const TlLinear *wide = side == TL_CONVERT_LOAD ? &p->dst : &p->src;
+   const TlLinear *other = side == TL_CONVERT_LOAD ? &p->src : &p->dst;
+   Vectors c = {.n = 0};
+   collect_regs(&c, width - es_log, wide, other, true);
+   collect_regs(&c, width - es_log, wide, other, false);
+   return c;
+}
+
+enum { MAX_WIDTH = 4 }; /* 16 bytes */
+
+static bool
+arrange_cheapest(TlConvertPlan *p, unsigned es_log, uint32_t budget)
+{
+   unsigned best = ~0u;
+   for (unsigned width = es_log; width <= MAX_WIDTH && 1u << width <= budget; width++)
+      for (unsigned k = 0; k < 2; k++) {
+         Vectors c = candidate(p, k, width, es_log);
+         try_candidate(p, &c, es_log, &best);
+      }
+   return best != ~0u && split_rounds(p, es_log, budget);
+}
+
+/* The cheapest of those with rounds that registers alone tell apart; false: there is none. */
+static bool
+arrange_static_rounds(TlConvertPlan *p, unsigned es_log, uint32_t budget)
+{
+   TlConvertScratch found = {0};
+   unsigned best = ~0u;
+   for (unsigned width = es_log; width <= MAX_WIDTH && 1u << width <= budget; width++)
+      for (unsigned k = 0; k < 2; k++) {
+         unsigned cost = ~0u;
+         Vectors c = candidate(p, k, width, es_log);
+         try_candidate(p, &c, es_log, &cost);
+         if (cost < best && split_rounds(p, es_log, budget) && has_static_rounds(&p->shared)) {
+            best = cost;
+            found = p->shared;
+         }
+      }
+   p->shared = found;
+   return best != ~0u;
+}
+
 bool
 tl_convert_build_shared(TlConvertPlan *p, const uint64_t *x, unsigned elem_bytes, uint32_t budget)
 {
-   unsigned es_log = (unsigned)__builtin_ctz(elem_bytes), best = ~0u;
+   unsigned es_log = (unsigned)__builtin_ctz(elem_bytes);
    assert(elem_bytes <= 8 && (elem_bytes & (elem_bytes - 1)) == 0);
    p->kind = TL_CONVERT_SHARED;
-   for (unsigned width = 0; width <= 4; width++) {
-      if (width < es_log || 1u << width > budget)
-         continue;
-      for (unsigned k = 0; k < 2; k++) {
-         const TlLinear *wide = k ? &p->dst : &p->src, *other = k ? &p->src : &p->dst;
-         Vectors c = {.n = 0};
-         collect_regs(&c, width - es_log, wide, other, true);
-         collect_regs(&c, width - es_log, wide, other, false);
-         try_candidate(p, &c, es_log, &best);
-      }
-   }
-   if (best == ~0u || !split_rounds(p, es_log, budget))
+   if (!arrange_cheapest(p, es_log, budget))
       return false;
+   if ((uint64_t)p->shared.scratch_bytes * p->shared.rounds >= BEYOND_SHARED &&
+       !has_static_rounds(&p->shared)) {
+      TlConvertScratch whole = p->shared;
+      if (!arrange_static_rounds(p, es_log, budget))
+         p->shared = whole;
+   }
    p->shared.warp_local = is_warp_local(p, x);
    return true;
 }

@@ -3,7 +3,8 @@
  * What the source asks for is a hint: with 4 warps a 256 x 128 accumulator takes all 256 registers
  * of each thread, and half of the registers of the multiprocessor stay unused by the block; with 8
  * it takes half of each thread's.  The number doubles while the tiles that live at once need more
- * than a thread has, and ends where each thread would get fewer registers than it may name.
+ * than a thread has, and ends where each thread would get fewer registers than it may name.  It
+ * goes on where a thread would have more elements of one tile than are compiled.
  *
  * A tile is taken to be spread over all threads once.  Index arithmetic is made again where it is
  * used, operands of products that come from memory stay in shared memory, and what is used once by
@@ -21,8 +22,10 @@ enum { SPARE_REGISTERS = 32, LANES = 32 };
 
 typedef struct Estimate {
    const TlFunc *func;
-   bool *is_index;  /* by value id: made of ranges and scalars only */
-   uint32_t *words; /* by value id: of all threads */
+   bool *is_index;      /* by value id: made of ranges and scalars only */
+   uint32_t *words;     /* by value id: of all threads */
+   uint64_t most_elems; /* of one tile */
+   const TlOp *largest; /* makes it */
    bool has_wgmma;
    bool needs_warps; /* an operation whose meaning depends on their number */
 } Estimate;
@@ -95,6 +98,13 @@ estimate_op(Estimate *e, const TlOp *op)
                   (op->opcode == TL_OP_LOAD && only_feeds_dots(tl_result(op, 0)));
    for (unsigned i = 0; i < op->num_results; i++)
       estimate(e, tl_result(op, i), is_index || tl_result(op, i)->type->kind != TL_TYPE_TILE);
+   for (unsigned i = 0; i < op->num_results; i++) {
+      const TlType *t = tl_result(op, i)->type;
+      if (t->kind == TL_TYPE_TILE && tl_type_num_elems(t) > e->most_elems) {
+         e->most_elems = tl_type_num_elems(t);
+         e->largest = op;
+      }
+   }
    for (unsigned i = 0; is_free && i < op->num_results; i++)
       e->words[tl_result(op, i)->id] = 0;
    for (unsigned r = 0; r < op->num_regions; r++) {
@@ -116,8 +126,8 @@ estimate_block(Estimate *e, const TlBlock *block)
       estimate_op(e, op);
 }
 
-uint32_t *
-tl_tile_words(TlPassCx *cx, const TlFunc *f, bool *needs_warps)
+static Estimate
+estimate_tiles(TlPassCx *cx, const TlFunc *f)
 {
    Estimate e = {.func = f, .has_wgmma = cx->target && cx->target->features & TL_FEAT_WGMMA};
    e.is_index = tl_new_array(cx->scratch, bool, f->next_value_id);
@@ -125,7 +135,15 @@ tl_tile_words(TlPassCx *cx, const TlFunc *f, bool *needs_warps)
    for (unsigned i = 0; i < f->body->block->num_args; i++)
       e.is_index[f->body->block->args[i]->id] = true;
    estimate_block(&e, f->body->block);
-   *needs_warps = e.needs_warps || f->needs_warps;
+   e.needs_warps |= f->needs_warps;
+   return e;
+}
+
+uint32_t *
+tl_tile_words(TlPassCx *cx, const TlFunc *f, bool *needs_warps)
+{
+   Estimate e = estimate_tiles(cx, f);
+   *needs_warps = e.needs_warps;
    return e.words;
 }
 
@@ -145,18 +163,24 @@ bool
 tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
 {
    const TlOp *at = NULL;
-   bool needs_warps, have_room;
-   const uint32_t *words = tl_tile_words(cx, f, &needs_warps);
-   uint32_t most = tl_pressure(cx->scratch, f, words, &at);
+   bool have_room;
+   Estimate e = estimate_tiles(cx, f);
+   uint32_t most = tl_pressure(cx->scratch, f, e.words, &at);
    uint32_t warps = tl_warps_for_words(cx->target, f->num_warps, SPARE_REGISTERS, most, &have_room);
+   if (e.most_elems > (uint64_t)warps * LANES * TL_MAX_REGS_PER_THREAD) {
+      at = e.largest;
+      most = (uint32_t)e.most_elems;
+   }
+   while (e.most_elems > (uint64_t)warps * LANES * TL_MAX_REGS_PER_THREAD && warps < TL_MAX_WARPS)
+      warps *= 2;
    if (warps == f->num_warps)
       return false;
    if (tl_wants_remarks(cx->diags, "layout"))
       tl_report(cx->diags, R0417, at->range, f->num_warps, f->num_warps == 1 ? "" : "s",
                 most / (f->num_warps * LANES),
-                needs_warps ? "the kernel depends on their number"
-                            : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
-   if (needs_warps)
+                e.needs_warps ? "the kernel depends on their number"
+                              : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
+   if (e.needs_warps)
       return false;
    f->num_warps = warps;
    return true;

@@ -8,6 +8,9 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
+/* Of one tile, in one thread: more would live in local memory, and take minutes to compile. */
+enum { TL_MAX_REGS_PER_THREAD = 1024 };
+
 typedef struct TlPassTime {
    const char *name;
    double ms;

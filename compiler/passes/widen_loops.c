@@ -428,26 +428,49 @@ have_room(Widen *w)
           products <= (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
 }
 
+static uint64_t
+bytes_of(const TlType *t)
+{
+   return tl_type_num_elems(t) * tl_dtype_info[tl_type_elem(t)->dtype].bits / 8;
+}
+
+/* Bytes of the tiles that the loop loads in an iteration; *standing: of those from outside of it
+ * that it multiplies. */
+static uint64_t
+bytes_of_loads(const Widen *w, uint64_t *standing)
+{
+   uint64_t bytes = 0;
+   *standing = 0;
+   for (const TlOp *op = w->body->first; op; op = op->next) {
+      if (op->opcode == TL_OP_LOAD)
+         bytes += bytes_of(tl_result(op, 0)->type);
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
+         if (!is_inside(w, tl_arg(op, i)))
+            *standing += bytes_of(tl_arg(op, i)->type);
+   }
+   return bytes;
+}
+
 /* Stages of the wide loop: copies are to be as far ahead as they were, and a block that is alone
- * on its multiprocessor has room for three.  0: two blocks shared it and would no longer, for the
- * stages that this takes. */
+ * on its multiprocessor has room for three.  0: two do not fit beside what the loop multiplies and
+ * a quarter of the memory for what is exchanged and stored; or two blocks shared a multiprocessor
+ * and would no longer, for the stages that this takes. */
 static unsigned
 wide_stages(const Widen *w)
 {
    enum { BLOCKS = 2, OF_ALONE = 3 };
    const TlTarget *target = w->cx->target;
-   uint64_t bytes = 0, sums = 0, most = target->sm_shared_bytes / BLOCKS;
-   for (const TlOp *op = w->body->first; op; op = op->next) {
-      const TlType *t = op->num_results ? tl_result(op, 0)->type : NULL;
-      if (op->opcode == TL_OP_LOAD)
-         bytes += tl_type_num_elems(t) * tl_dtype_info[tl_type_elem(t)->dtype].bits / 8;
+   uint64_t standing, bytes = bytes_of_loads(w, &standing), sums = 0;
+   uint64_t most = target->sm_shared_bytes / BLOCKS;
+   for (const TlOp *op = w->body->first; op; op = op->next)
       if (op->opcode == TL_OP_DOT)
-         sums += tl_type_num_elems(t);
-   }
+         sums += tl_type_num_elems(tl_result(op, 0)->type);
    unsigned stages = tl_for_stages(w->loop);
    unsigned wide = stages > w->times ? stages / w->times + 1 : 2;
    if (stages < 2)
       return 1;
+   if (2 * w->times * bytes + standing > target->max_shared_bytes / 4 * 3)
+      return 0;
    if (tl_is_alone(target, w->warps, (unsigned)(sums / (w->warps * LANES))))
       return wide > OF_ALONE ? wide : OF_ALONE;
    return stages * bytes <= most && wide * w->times * bytes > most ? 0 : wide;

@@ -19,6 +19,23 @@ def elements_off_the_mask_are_other(other):
     close(out, np.concatenate([x, np.full(6, other)]))
 
 
+@triton.jit
+def pooled(x, out, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + (i[:, None, None] * N + i[None, :, None]) * N + i[None, None, :],
+                mask=(i < n)[:, None, None], other=0.0)
+    tl.store(out + i[:, None] * N + i[None, :], tl.sum(v, axis=1))
+
+
+@case("load", 1, 2, 4)
+def a_tile_of_thousands_of_elements_a_thread(warps):
+    x = np.random.default_rng(warps).integers(-9, 9, (64, 64, 64)).astype(np.float32)
+    out = np.full((64, 64), 7, np.float32)
+    run(pooled, x, out, 33, 64, num_warps=warps)
+    x[33:] = 0
+    close(out, x.sum(axis=1))
+
+
 @case("load")
 def other_needs_a_mask():
     @triton.jit

@@ -165,6 +165,31 @@ def scaled(a, sa, b, sb, out):
     tl.store(out + i[:, None] * 32 + i[None, :], tl.dot_scaled(x, p, "e5m2", y, q, "e5m2"))
 
 
+@triton.jit
+def numbered(a, sa, b, sb, out):
+    i, k, s = tl.arange(0, 32), tl.arange(0, 32), tl.arange(0, 4)
+    x = tl.load(a + i[:, None] * 32 + k[None, :])
+    y = tl.load(b + k[:, None] * 32 + i[None, :])
+    p, q = tl.load(sa + i[:, None] * 4 + s[None, :]), tl.load(sb + i[:, None] * 4 + s[None, :])
+    p, q = p.to(tl.float8e4nv, bitcast=True), q.to(tl.float8e4nv, bitcast=True)
+    tl.store(out + i[:, None] * 32 + i[None, :], tl.dot_scaled(x, p, "e2m1", y, q, "e2m1"))
+
+
+@case("dot_scaled")
+def every_16_share_a_number():
+    a, b = (RNG.randint(0, 256, (32, 32)).astype(np.uint8) for _ in range(2))     # two in a byte
+    sa, sb = (RNG.choice(np.array([0x30, 0x38, 0x3C, 0x45], np.uint8), (32, 4)) for _ in range(2))
+    four = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])
+    four = np.concatenate([four, -four])
+    number = {0x30: .5, 0x38: 1., 0x3C: 1.5, 0x45: 3.25}
+    p, q = (np.repeat(np.vectorize(number.get)(s).astype(np.float64), 16, axis=1) for s in (sa, sb))
+    x = np.stack([four[a & 15], four[a >> 4]], axis=-1).reshape(32, 64) * p
+    y = np.stack([four[b.T & 15], four[b.T >> 4]], axis=-1).reshape(32, 64) * q
+    out = np.zeros((32, 32), np.float32)
+    run(numbered, a, sa, b, sb, out)
+    close(out, x @ y.T)
+
+
 @case("dot_scaled")
 def every_32_share_a_power_of_two():
     a, b = (RNG.choice(np.array([0x3C, 0xBC, 0x40, 0xC0, 0], np.uint8), s)   # 1, -1, 2, -2, 0

@@ -71,7 +71,6 @@ front end raises or asserts.
 | `full(.., 1 << 40, int32)`, `full(.., 300, uint8)` (0xffffffff as int32 is taken, as its bits) | drops the upper bits |
 | `and`, `or`, `xor` atomics on floats; `atomic_cas` through a `const` pointer | works on the bits; writes it |
 | a range whose step is the constant 0 | runs forever |
-| a tile of over 1,024 elements a thread: 64 x 64 x 64 with 4 warps | keeps it in local memory: of MInference's `bnhd_pool_kernel` ptxas makes 32,240 bytes of stack and 50,564 of spill stores a thread, 8.7 GB of memory on a full H100 |
 """
 
 

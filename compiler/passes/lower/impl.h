@@ -13,7 +13,7 @@
 #include "passes/lower/lower.h"
 #include "passes/pass.h"
 
-enum { TL_MAX_REGS_PER_THREAD = 1024, TL_LOWER_MAX_DEPTH = 256, TL_LANE_BITS = 5 };
+enum { TL_LOWER_MAX_DEPTH = 256, TL_LANE_BITS = 5 };
 
 typedef struct TlThreadMap TlThreadMap;
 

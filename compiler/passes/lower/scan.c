@@ -14,11 +14,12 @@ typedef struct Scan {
    TlLowerCx *cx;
    const TlOp *op;
    const TlLinear *l;
-   unsigned k;       /* values scanned together */
-   unsigned regs;    /* register bits of the layout */
-   TlValue **prefix; /* k: all registers */
-   TlValue **total;  /* k: one register for each setting of the `kept` bits */
-   uint32_t kept;    /* register bits that number the totals */
+   unsigned k;            /* values scanned together */
+   unsigned regs;         /* register bits of the layout */
+   TlValue **prefix;      /* k: all registers */
+   TlValue **total;       /* k: one register for each setting of the `kept` bits */
+   uint32_t kept;         /* register bits that number the totals */
+   uint32_t lanes, warps; /* bits of threads that have the same totals, as they were joined */
    bool reverse;
 } Scan;
 
@@ -95,8 +96,9 @@ join_registers(Scan *s, unsigned bit)
    combine(s, side[!later], side[later], half, s->total);
 }
 
-/* The totals of the thread that differs in a warp bit.  Lanes lie 16 bytes apart and a thread's
- * further vectors behind all of theirs, so that no bank is met twice. */
+/* The totals of the thread that differs in a warp bit.  Of threads that have the same one stores.
+ * Lanes lie 16 bytes apart and a thread's further vectors behind all of theirs, so that no bank is
+ * met twice. */
 static TlValue *
 other_warp(Scan *s, TlValue *v, unsigned bit, uint32_t at)
 {
@@ -106,23 +108,27 @@ other_warp(Scan *s, TlValue *v, unsigned bit, uint32_t at)
    TlValue *raw = tl_regs_to_memory(cx, v);
    TlDtype t = tl_type_elem(raw->type)->dtype;
    unsigned es = tl_dtype_info[t].bytes, regs = (unsigned)__builtin_ctz(num_totals(s));
-   unsigned in_vector = 0, k = 0;
-   uint32_t col[TL_LL_MAX_IN];
+   unsigned in_vector = 0, used = 0, warp0 = regs + TL_LANE_BITS;
+   uint32_t col[TL_LL_MAX_IN] = {0};
    TlLinear m = {.rank = 1};
    m.num[TL_HW_REG] = (uint8_t)regs;
    m.num[TL_HW_LANE] = TL_LANE_BITS;
    m.num[TL_HW_WARP] = (uint8_t)cx->log2_warps;
    while (in_vector < regs && es << in_vector < WIDEST_ACCESS)
       in_vector++;
-   for (; k < tl_ll_in_bits(&m); k++) {
-      bool is_lane = k >= regs && k < regs + TL_LANE_BITS, is_further = k >= in_vector && k < regs;
-      col[k] = es << (is_lane ? k - regs + in_vector : is_further ? k + TL_LANE_BITS : k);
-   }
+   for (unsigned k = 0; k < in_vector; k++)
+      col[k] = es << used++;
+   for (unsigned k = 0; k < TL_LANE_BITS; k++)
+      col[regs + k] = s->lanes >> k & 1 ? 0 : es << used++;
+   for (unsigned k = in_vector; k < regs; k++)
+      col[k] = es << used++;
+   for (unsigned k = 0; k < cx->log2_warps; k++)
+      col[warp0 + k] = s->warps >> k & 1 ? 0 : es << used++;
    TlSharedMap map = tl_shared_map_of_columns(cx, &m, col, es);
-   TlSharedRef ref = tl_shared_part(tl_scratch_ref(cx, s->op), at, es << k);
-   tl_shared_store(cx, &ref, &map, raw, NULL);
+   TlSharedRef ref = tl_shared_part(tl_scratch_ref(cx, s->op), at, es << used);
+   tl_shared_store(cx, &ref, &map, raw, tl_thread_is_zero(cx, s->lanes, s->warps));
    for (unsigned i = 0; i < map.num; i++)
-      map.offset[i] ^= col[regs + TL_LANE_BITS + bit];
+      map.offset[i] ^= col[warp0 + bit];
    return tl_regs_from_memory(cx, tl_shared_load(cx, &ref, &map, t), elem);
 }
 
@@ -144,7 +150,8 @@ join_threads(Scan *s, TlHw hw, unsigned bit, bool is_last)
          other = tl_shuffle_xor(cx, own, 1u << bit);
       } else {
          other = other_warp(s, own, bit, at);
-         at += num_totals(s) * (32u << cx->log2_warps) *
+         int same = __builtin_popcount(s->lanes) + __builtin_popcount(s->warps);
+         at += num_totals(s) * (32u << cx->log2_warps >> same) *
                tl_dtype_info[tl_memory_dtype(tl_type_elem(own->type))].bytes;
       }
       lo[i] = commutes ? own : tl_regs_select(cx, upper, other, own);
@@ -157,6 +164,7 @@ join_threads(Scan *s, TlHw hw, unsigned bit, bool is_last)
                                 : tl_regs_select(cx, upper, now[i], s->prefix[i]);
    if (is_last)
       return;
+   *(hw == TL_HW_LANE ? &s->lanes : &s->warps) |= 1u << bit;
    if (s->reverse)
       combine(s, hi, lo, num_totals(s), s->total);
    else
@@ -182,20 +190,19 @@ tl_scan_scratch(const TlOp *op, unsigned num_warps)
 {
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), bit;
    TlLinear l = tl_layout_of(tl_arg(op, 0)->type);
-   uint32_t most = 0, totals = 1u << l.num[TL_HW_REG];
+   uint32_t most = 0, totals = (1u << l.num[TL_HW_REG]) * 32 * num_warps; /* of all threads */
    TlHw hw;
    if (!tl_axis_is_separate(&l, axis))
       return 0;
    for (unsigned i = 0; i < l.log2_dim[axis]; i++) {
       if (!find_bit(&l, 1u << (tl_ll_dim_shift(&l, axis) + i), &hw, &bit))
          continue;
-      totals /= hw == TL_HW_REG ? 2 : 1;
       most = hw == TL_HW_WARP && totals > most ? totals : most;
+      totals /= 2; /* of registers there is one less, threads that were joined have the same */
    }
    uint32_t bytes = 0;
    for (unsigned i = 0; i < op->num_args; i++)
-      bytes +=
-         most * 32 * num_warps * tl_dtype_info[tl_memory_dtype(tl_arg(op, i)->type->elem)].bytes;
+      bytes += most * tl_dtype_info[tl_memory_dtype(tl_arg(op, i)->type->elem)].bytes;
    return bytes;
 }
 

@@ -19,7 +19,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_SWEEPS = 8, MAX_DEPTH = 256, MAX_REGS = 1024, MAX_FRAGMENT_REGS = 512, MAX_LEAVES = 8 };
+enum { MAX_SWEEPS = 8, MAX_DEPTH = 256, MAX_FRAGMENT_REGS = 512, MAX_LEAVES = 8 };
 
 /* One memory access and its group. */
 typedef struct Anchor {
@@ -764,12 +764,14 @@ check_registers(Driver *d, const TlBlock *block)
    for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       for (unsigned i = 0; i < op->num_results; i++) {
          const TlType *t = tl_result(op, i)->type;
-         if (t->kind != TL_TYPE_TILE || tl_ll_num_regs(t->layout) <= MAX_REGS)
+         if (t->kind != TL_TYPE_TILE || tl_ll_num_regs(t->layout) <= TL_MAX_REGS_PER_THREAD)
             continue;
          tl_report(cx->diags, E0403, op->range, tl_type_cstr(d->arena, t),
-                   tl_ll_num_regs(t->layout), d->place.func->num_warps * 32, (unsigned)MAX_REGS);
+                   tl_ll_num_regs(t->layout), d->place.func->num_warps * 32,
+                   (unsigned)TL_MAX_REGS_PER_THREAD);
          tl_help(cx->diags, "use smaller tiles or more warps; %u threads have room for %u elements",
-                 d->place.func->num_warps * 32, d->place.func->num_warps * 32 * MAX_REGS);
+                 d->place.func->num_warps * 32,
+                 d->place.func->num_warps * 32 * TL_MAX_REGS_PER_THREAD);
          cx->failed = true;
          return false;
       }

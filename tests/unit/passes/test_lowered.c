@@ -646,13 +646,16 @@ too_large_is_a_located_error(void **state)
    Kernel k;
    k_open(&k, 1);
    k.warps = 1;
-   uint32_t n = 1 << 19; /* it gets 8 warps */
+   uint32_t n = 1 << 16;
    k_buffer(&k, "x", TL_I32, 16);
    k_load(&k, "v", "x", "i32", 1, &n);
-   k_store(&k, "v", "x", "i32", 1, &n);
+   k_line(&k, "%%id = sreg {sreg = smid} : i32"); /* such kernels keep the number of warps */
+   k_line(&k, "%%ids = splat %%id : %s", k_type(&k, "i32", 1, &n));
+   k_line(&k, "%%sum = add %%v, %%ids : %s", k_type(&k, "i32", 1, &n));
+   k_store(&k, "sum", "x", "i32", 1, &n);
    assert_null(k_lower(&k));
    assert_non_null(strstr(ir_messages(&k.x), "E0403"));
-   assert_non_null(strstr(ir_messages(&k.x), "2048 registers in each of 256 threads"));
+   assert_non_null(strstr(ir_messages(&k.x), "2048 registers in each of 32 threads"));
    k_close(&k);
 
    k_open(&k, 1);
