@@ -857,7 +857,9 @@ is_over_arange(TlSema *s, TlFrame *f, const TlAstFor *n)
       return false;
    const char *args = strchr(tl_node_text(s, n->iter), '(');
    tl_report(s->diags, E0249, n->iter->range, "a tile");
-   tl_help(s->diags, "numbers to loop over are range%.60s; tl.arange makes a tile of them at once",
+   tl_help(s->diags,
+           "a tile is worked on as a whole, as in x * 2 and tl.sum(x); numbers to loop over are "
+           "range%.60s",
            args ? args : "(0, n)");
    tl_poison_assigned(s, f, &n->body, n->node.range);
    return true;
