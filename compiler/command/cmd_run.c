@@ -9,6 +9,7 @@
 #include "command/ptxas.h"
 #include "command/run_results.h"
 #include "exec/sim/sim.h"
+#include "ir/walk.h"
 #include "tilec/runtime.h"
 
 #include <assert.h>
@@ -599,6 +600,49 @@ keep_news(RunState *r, TlCompilation *comp)
    return is_fine;
 }
 
+/* The sizes that --grid has: X[,Y[,Z]]; commas in parentheses are of arguments. */
+static unsigned
+num_sizes(const char *grid)
+{
+   unsigned n = 1;
+   int depth = 0;
+   for (const char *p = grid; *p; p++) {
+      depth += (*p == '(') - (*p == ')');
+      n += *p == ',' && depth == 0;
+   }
+   return n;
+}
+
+/* program_id(1) under --grid=8, where nothing tells the 8 programs apart. */
+static void
+warn_of_axes(const RunState *r, TlCompilation *comp)
+{
+   const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
+   const TlFunc *f = comp->entries.len ? comp->entries.data[0].func : NULL; /* TYPED */
+   const TlBlock *top = f ? f->body->block : NULL;
+   const TlOp *beyond = NULL;
+   unsigned n = grid ? num_sizes(grid) : 3;
+   bool asks[3] = {false};
+   for (const TlOp *op = top ? top->first : NULL; op; op = tl_walk_next(op, top)) {
+      if (op->opcode != TL_OP_PROGRAM_ID && op->opcode != TL_OP_NUM_PROGRAMS)
+         continue;
+      int64_t axis = tl_attr_int(op, TL_ATTR_AXIS);
+      asks[axis] = true;
+      if (op->opcode == TL_OP_PROGRAM_ID && axis >= n && !beyond)
+         beyond = op;
+   }
+   for (int i = 0; i < 3 && beyond; i++) {
+      if (asks[i] || r->grid[i] < 2)
+         continue;
+      tl_report(
+         &comp->diags, W0232, beyond->range, n, n == 1 ? "" : "s",
+         tl_arena_printf(r->c->arena, "program_id(%d)", (int)tl_attr_int(beyond, TL_ATTR_AXIS)));
+      tl_help(&comp->diags, "nothing asks for program_id(%d), whose %u programs do the same", i,
+              r->grid[i]);
+      return;
+   }
+}
+
 /* Warns of what `tilec check` finds in the kernel, typed as for this launch; false: one of that is
  * an error.  Where launches are timed they alone count. */
 static bool
@@ -617,6 +661,7 @@ warn_of_mistakes(RunState *r)
    bool is_fine = true;
    if (tl_compilation_init(&comp, NULL, &extra) == TILEC_OK) {
       (void)tl_check(&comp, &o, &extra); /* errors have no part in the launch: it was compiled */
+      warn_of_axes(r, &comp);
       is_fine = !comp.sema || keep_news(r, &comp);
       if (comp.sema)
          tl_cmd_diagnostics(r->c, &comp);

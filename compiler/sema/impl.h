@@ -361,6 +361,9 @@ bool tl_assumed(TlSema *s, const char *text, TlSv *out);
 TlFrame *tl_module_frame(TlSema *s, TlSourceModule *source);
 const char *tl_node_text(TlSema *s, const TlNode *node); /* source text of a node */
 void tl_report_no_kernel(TlSema *s);                     /* launch_check.c */
+/* Is there a value in the configurations for a name that is no parameter, while `param` has none?
+ * It is reported. */
+bool tl_misnamed_value(TlSema *s, const TlNode *autotune, const TlSvFunc *fn, const char *param);
 const char *tl_range_text(TlSema *s, TlRange r);
 const char *tl_parameter_names(TlSema *s, const TlNodeList *params); /* "a, b" */
 

@@ -77,6 +77,48 @@ check_param_name(const Around *a, const TlNode *text)
    return is_unknown;
 }
 
+/* ---- a parameter whose value the configurations give to another name ---- */
+typedef struct Misnamed {
+   TlSema *s;
+   const TlKernelInfo *kernel;
+   const char *without; /* the parameter that has no value */
+   bool is_told;
+} Misnamed;
+
+static void
+find_misnamed(void *user, TlNode *n)
+{
+   Misnamed *m = user;
+   bool is_config = n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0;
+   const TlNode *dict = is_config ? tl_decorator_argument(n, "kwargs", 0) : NULL;
+   const TlNodeList *keys = dict && dict->kind == TL_AST_DICT ? &tl_ast_Dict(dict)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !m->is_told; i++) {
+      const TlNode *key = keys->data[i];
+      const char *name = key && key->kind == TL_AST_STR ? tl_ast_Str(key)->value.data : NULL;
+      if (!name || param_named(m->kernel, name) >= 0 || is_launch_option(name))
+         continue;
+      report_unknown(m->s, m->kernel, key->range, name);
+      tl_help(m->s->diags, "did you mean '%s'? it has no value", m->without);
+      m->is_told = true;
+   }
+   tl_ast_children(n, find_misnamed, m);
+}
+
+bool
+tl_misnamed_value(TlSema *s, const TlNode *autotune, const TlSvFunc *fn, const char *param)
+{
+   const TlKernelInfo *k;
+   unsigned n = autotune ? tl_sema_kernels(s, &k) : 0;
+   for (unsigned i = 0; i < n; i++) {
+      Misnamed m = {s, &k[i], param, false};
+      if (strcmp(k[i].name, tl_ast_Function(fn->node)->name) != 0)
+         continue;
+      find_misnamed(&m, (TlNode *)(uintptr_t)autotune);
+      return m.is_told;
+   }
+   return false;
+}
+
 typedef struct Arguments { /* of a heuristic, or the grid */
    Around *a;
    const char *dict; /* the lambda's parameter */

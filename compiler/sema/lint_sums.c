@@ -1,6 +1,6 @@
 /* Sums that come out less exact, or of less, than is meant: kept in half precision from round to
  * round, divided by the length of a tile that a mask cuts, or taken along an axis of which the
- * program has a part only. */
+ * program has a part only; sums of what a dot has added already. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
@@ -35,6 +35,59 @@ check_half(TlLintFacts *f, const TlOp *loop)
               "start with tl.zeros(.., tl.float32) and convert what is stored, as store does");
       return;
    }
+}
+
+/* for ..: acc += dot(a, b, acc) */
+static void
+check_twice(TlLintFacts *f, const TlOp *loop)
+{
+   TlSema *s = f->s;
+   for (unsigned i = 0; loop->opcode == TL_OP_FOR && i < loop->num_results; i++) {
+      const TlBlock *body = loop->regions[0]->block;
+      const TlValue *acc = tl_carried(body, i);
+      const TlOp *op = tl_yielded(body, i)->def;
+      bool is_sum = op && op->opcode == TL_OP_ADD && op->range.file == s->impl->main->file;
+      for (unsigned k = 0; is_sum && acc->name && k < 2; k++) {
+         const TlOp *dot = tl_arg(op, k)->def;
+         if (tl_arg(op, 1 - k) != acc || !dot || dot->opcode != TL_OP_DOT || tl_arg(dot, 2) != acc)
+            continue;
+         tl_report(s->diags, W0271, op->range, acc->name);
+         tl_help(s->diags, "write %s = dot(.., %s), or leave it out of the dot: %s += dot(..)",
+                 acc->name, acc->name, acc->name);
+         return;
+      }
+   }
+}
+
+/* The reduction along axis 1 that `v`, a part of `op`, was spread from without a word. */
+static const TlOp *
+spread_from(const TlOp *op, const TlValue *v)
+{
+   const TlOp *wide = v->def;
+   const TlOp *row = wide && wide->opcode == TL_OP_BROADCAST ? tl_arg(wide, 0)->def : NULL;
+   bool is_unsaid = row && row->opcode == TL_OP_EXPAND_DIMS &&
+                    tl_attr_int(row, TL_ATTR_AXIS) == 0 && row->range.begin == op->range.begin &&
+                    row->range.end == op->range.end;
+   const TlOp *of = is_unsaid ? tl_arg(row, 0)->def : NULL;
+   return of && of->opcode == TL_OP_REDUCE && of->num_args == 1 &&
+                tl_attr_int(of, TL_ATTR_AXIS) == 1 && of->range.file == op->range.file
+             ? of
+             : NULL;
+}
+
+/* e / sum(e, axis=1), where e is square */
+static bool
+check_spread(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   const TlOp *of = op->num_args == 2 && tl_has_trait(op, TL_TRAIT_ELTWISE)
+                       ? spread_from(op, tl_arg(op, 1))
+                       : NULL;
+   if (!of || tl_arg(of, 0) != tl_arg(op, 0) || op->range.file != s->impl->main->file)
+      return false;
+   tl_report(s->diags, W0272, op->range, tl_range_text(s, of->range));
+   tl_help(s->diags, "write %.60s[:, None], or keep_dims=True in it", tl_range_text(s, of->range));
+   return true;
 }
 
 /* The load of a table that the value is, element by element, but for what it is scaled by. */
@@ -207,10 +260,12 @@ void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_told = false, is_narrow_told = false;
+   bool is_told = false, is_narrow_told = false, is_spread_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       if (!f->s->impl->has_guessed_types)
          check_half(f, op);
+      check_twice(f, op);
+      is_spread_told = is_spread_told || check_spread(f, op);
       bool is_product = op->opcode == TL_OP_MUL && op->range.file == f->s->impl->main->file;
       is_narrow_told |= is_product && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&

@@ -315,7 +315,7 @@ help_type(TlSema *s, const char *text)
    size_t first = strcspn(text, " "), next = first + strspn(text + first, " ");
    if (near)
       tl_help(s->diags, "write %s%s for it", star, near);
-   else if (text[next] && tl_parse_type_text(s, text, first)) /* *fp32 i32 */
+   else if (text[next] && tl_parse_type_text(s, text, strcspn(text, " :"))) /* *fp32:16 i32 */
       tl_help(s->diags, "'%.*s' is a type, what follows is the next entry: %s", (int)first, text,
               separators);
    else if ((wide = widest_type(word)))
@@ -1267,6 +1267,8 @@ check_complete(TlSema *s, Spec *p)
          ok = false;
       } else if (a->is_given) {
          ok &= !(a->is_constant && a->constant.kind == TL_SV_POISON);
+      } else if (is_constexpr(p, i) && tl_misnamed_value(s, p->meta.autotune, p->fn, q->name)) {
+         ok = false; /* and so is what the configurations give, perhaps under another name */
       } else if (is_constexpr(p, i)) {
          tl_report(s->diags, E0272, q->node.range, q->name);
          if (p->heuristic_failed[i])

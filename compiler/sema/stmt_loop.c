@@ -845,9 +845,31 @@ run_host_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlSv *v, const TlCo
    return flow == TL_FLOW_BREAK ? TL_FLOW_NEXT : tl_stmt_block(s, f, &n->orelse, 0, rest);
 }
 
+/* for i in tl.arange(0, n): whatever its bounds are, what is meant is range(0, n). */
+static bool
+is_over_arange(TlSema *s, TlFrame *f, const TlAstFor *n)
+{
+   const TlAstCall *call = n->iter->kind == TL_AST_CALL ? tl_ast_Call(n->iter) : NULL;
+   if (!call || tl_is_host(f) || strcmp(tl_decorator_name(n->iter), "arange") != 0)
+      return false;
+   TlSv fn = tl_eval_expr(s, f, call->func);
+   if (fn.kind != TL_SV_BUILTIN)
+      return false;
+   const char *args = strchr(tl_node_text(s, n->iter), '(');
+   tl_report(s->diags, E0249, n->iter->range, "a tile");
+   tl_help(s->diags,
+           "a tile is worked on as a whole, as in x * 2 and tl.sum(x); numbers to loop over are "
+           "range%.60s",
+           args ? args : "(0, n)");
+   tl_poison_assigned(s, f, &n->body, n->node.range);
+   return true;
+}
+
 TlFlow
 tl_stmt_for(TlSema *s, TlFrame *f, const TlAstFor *n, const TlCont *rest)
 {
+   if (is_over_arange(s, f, n))
+      return TL_FLOW_NEXT;
    TlSv iter = tl_eval_expr(s, f, n->iter);
    bool run_time = iter.kind == TL_SV_RANGE && !iter.range->is_static && !tl_is_host(f);
    if (run_time)
