@@ -16,7 +16,7 @@ MOST_TEXT = 20000  # bytes of messages
 class Command:
     """A command line, what it reads, and what is asked of it."""
 
-    def __init__(self, words, data=b"", seconds=3.0, place=None, codes=(0, 1, 2, 3, 4), talks=False):
+    def __init__(self, words, data=b"", seconds=6.0, place=None, codes=(0, 1, 2, 3, 4), talks=False):
         self.words = words
         self.data = data
         self.seconds = seconds
