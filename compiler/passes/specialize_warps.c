@@ -319,8 +319,9 @@ join_channel(Special *s, Pair *pair)
       pair->channel->stages = asked;
 }
 
+/* A buffer that has a channel, and so lives throughout. */
 static bool
-is_ring(const Special *s, const TlOp *alloc)
+has_channel(const Special *s, const TlOp *alloc)
 {
    for (size_t i = 0; i < s->standing.len; i++)
       if (s->standing.data[i]->alloc == alloc)
@@ -361,7 +362,7 @@ other_bytes(const Special *s)
       uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, op);
       uintptr_t at = (uintptr_t)tl_map_get(&place, tl_in_block((TlOp *)op, top));
       scratch[at] = own > scratch[at] ? own : scratch[at];
-      if (op->opcode != TL_OP_LOCAL_ALLOC || is_ring(s, op))
+      if (op->opcode != TL_OP_LOCAL_ALLOC || has_channel(s, op))
          continue;
       const TlType *t = op->results[0].type;
       uintptr_t begin = (uintptr_t)tl_map_get(&place, tl_in_block((TlOp *)op, top)), end = begin;
@@ -374,12 +375,12 @@ other_bytes(const Special *s)
    return most; /* a second area to alternate with is taken where there is room */
 }
 
-/* Shared bytes of the block: rings, and tiles before loops that have a channel, live throughout. */
+/* Shared bytes of rings and of tiles before loops that have a channel. */
 static uint64_t
-all_bytes(const Special *s)
+channel_bytes(const Special *s)
 {
    enum { BARRIER_BYTES = 1024 };
-   uint64_t sum = other_bytes(s) + BARRIER_BYTES;
+   uint64_t sum = BARRIER_BYTES;
    for (size_t i = 0; i < s->channels.len; i++)
       sum += tl_pipe_stage_bytes(s->channels.data[i]->pipe) * s->channels.data[i]->stages;
    for (size_t i = 0; i < s->standing.len; i++)
@@ -392,7 +393,8 @@ all_bytes(const Special *s)
 static bool
 limit_stages(Special *s)
 {
-   while (all_bytes(s) > s->cx->target->max_shared_bytes) {
+   uint64_t other = other_bytes(s);
+   while (channel_bytes(s) + other > s->cx->target->max_shared_bytes) {
       Channel *most = s->channels.data[0];
       for (size_t i = 1; i < s->channels.len; i++)
          most = s->channels.data[i]->stages > most->stages ? s->channels.data[i] : most;
@@ -683,7 +685,7 @@ find_standing(Special *s)
           tl_box_access_build(s->cx->scratch, s->func, op, buffer, &x->box))
          continue;
       tl_vec_push(s->cx->scratch, &s->standing, x);
-      uint64_t bytes = all_bytes(s), most = s->cx->target->max_shared_bytes;
+      uint64_t bytes = channel_bytes(s) + other_bytes(s), most = s->cx->target->max_shared_bytes;
       if (bytes > most) { /* it shares its memory with what lives at other times */
          s->standing.len--;
          continue;

@@ -24,8 +24,8 @@
  * Sums are then added up in the order in which they were.
  *
  * Where the masks of all loads end with the loop's last iteration, no loop is left behind it: what
- * is beyond is zeros.  Refused: everything else in the body (effects, other loops, reductions along
- * the dimension), strict floating point, fp8 sums that are promoted, tiles for which registers have
+ * is beyond is zeros.  Refused: everything else in the body (effects, other loops, reductions),
+ * strict floating point, fp8 sums that are promoted, tiles for which registers have
  * no room, and `loop_unroll_factor=1`, which asks for the loop as it is.  A widened loop's K fills
  * 128 bytes, so the pass ends. */
 #include "ir/affine.h"
@@ -61,12 +61,12 @@ typedef struct Widen {
    TlAffine *affine;
    TlOp *loop;
    TlBlock *body;
-   uint32_t width; /* of an iteration along the dimension that the loop moves along */
-   unsigned times; /* as wide as that it becomes */
-   unsigned warps; /* of the block then: choose_warps may take more */
+   uint32_t width;         /* of an iteration along the dimension that the loop moves along */
+   unsigned times;         /* as wide as that it becomes */
+   unsigned warps, stages; /* of the block and of the loop then: choose_warps may take more */
    uint8_t *use;   /* by value id, of the body's: NOT_USED, USED, or USED + 1 + dimension widened */
    bool *is_sum;   /* by value id: of a product that adds to what the loop carries */
-   unsigned steps; /* claimed so far */
+   unsigned steps; /* of the walks so far */
    bool leaves_rest;         /* a loop for the last iterations stays behind the wide one */
    TlMap inner;              /* what stands for a value of the body in the wide loop */
    TlMap outer[TL_MAX_RANK]; /* for one from outside, by the dimension that is widened */
@@ -93,6 +93,20 @@ static bool
 has_width(const Widen *w, const TlType *t, int axis)
 {
    return t->kind == TL_TYPE_TILE && axis >= 0 && axis < t->rank && t->shape[axis] == w->width;
+}
+
+/* Which dimension of a value of the body is widened. */
+static int
+axis_of(const Widen *w, const TlValue *v)
+{
+   uint8_t use = w->use[v->id];
+   return use > USED ? use - USED - 1 : AS_IS;
+}
+
+static TlMoving
+moving(const Widen *w, int axis)
+{
+   return (TlMoving){w->loop, axis, w->width};
 }
 
 /* Which dimension of operand i is widened where `axis` of the result is; AS_IS: none. */
@@ -166,19 +180,6 @@ step_of(const Widen *w, unsigned i, unsigned *at)
 }
 
 /* ---- may it be widened? ---- */
-/* Which dimension of a value of the body is widened. */
-static int
-axis_of(const Widen *w, const TlValue *v)
-{
-   uint8_t use = w->use[v->id];
-   return use > USED ? use - USED - 1 : AS_IS;
-}
-
-static TlMoving
-moving(const Widen *w, int axis)
-{
-   return (TlMoving){w->loop, axis, w->width};
-}
 
 /* The same in all iterations. */
 static bool
@@ -291,7 +292,8 @@ claim(Widen *w, const TlValue *v, int axis)
       if (!op && v == tl_for_index(w->loop))
          return axis == AS_IS;
       if (!op)
-         return axis == AS_IS || claim(w, tl_init(w->loop, v->index - 1), axis);
+         return axis == AS_IS ||
+                claim(w, tl_init(w->loop, v->index - tl_first_carried(w->loop)), axis);
       if (axis == AS_IS && !tl_op_is_pure(op))
          return false;
    }
@@ -400,8 +402,9 @@ may_run_on(Widen *w)
    return true;
 }
 
-/* Do registers hold the wider tiles, and would warps have roles as before?  Masks are counted
- * beside what lives at once, as products are begun early: half a register for an element. */
+/* Do registers hold the wider tiles (of how many warps is noted), and would these have roles as
+ * before?  Masks are counted beside what lives at once, as products are begun early: half a
+ * register for an element. */
 static bool
 have_room(Widen *w)
 {
@@ -476,28 +479,20 @@ wide_stages(const Widen *w)
    return stages * bytes <= most && wide * w->times * bytes > most ? 0 : wide;
 }
 
+/* All loads, and what the sums' products are made of. */
 static bool
 takes_part(Widen *w)
 {
-   for (const TlOp *op = w->body->first; op; op = op->next) {
-      if (op->opcode == TL_OP_LOAD && w->use[tl_result(op, 0)->id] <= USED)
-         return false;
-      if (op->opcode != TL_OP_DOT || !w->is_sum[tl_result(op, 0)->id])
-         continue;
-      for (unsigned i = 0; i < 2; i++)
-         if (!goes_on(w, tl_arg(op, i), operand_axis(w, op, i, AS_IS)))
-            return false;
-   }
-   return true;
-}
-
-static bool
-claim_all(Widen *w)
-{
    for (const TlOp *op = w->body->first; op; op = op->next)
-      for (unsigned i = 0; op->opcode == TL_OP_DOT && w->is_sum[tl_result(op, 0)->id] && i < 2; i++)
-         if (!claim(w, tl_arg(op, i), operand_axis(w, op, i, AS_IS)))
+      for (unsigned i = 0; op->opcode == TL_OP_DOT && w->is_sum[tl_result(op, 0)->id] && i < 2;
+           i++) {
+         int axis = operand_axis(w, op, i, AS_IS);
+         if (!claim(w, tl_arg(op, i), axis) || !goes_on(w, tl_arg(op, i), axis))
             return false;
+      }
+   for (const TlOp *op = w->body->first; op; op = op->next)
+      if (op->opcode == TL_OP_LOAD && axis_of(w, tl_result(op, 0)) == AS_IS)
+         return false;
    return true;
 }
 
@@ -523,10 +518,10 @@ may_widen(Widen *w)
    uint32_t most = ROW_BYTES * 8 / bits / w->width;
    w->times = most < MOST_TIMES ? most : MOST_TIMES;
    bool is_known = trips != UINT64_MAX;
-   if (w->times < 2 || !claim_all(w) || !takes_part(w))
+   if (w->times < 2 || !takes_part(w))
       return false;
    while (w->times > 1 && ((is_known && (trips % w->times || trips < 2 * w->times)) ||
-                           !have_room(w) || !wide_stages(w)))
+                           !have_room(w) || !(w->stages = wide_stages(w))))
       w->times /= 2;
    if (w->times < 2)
       return false;
@@ -583,29 +578,40 @@ value_of(Widen *w, TlValue *v, int axis)
    return wide;
 }
 
-/* What x advances by in so many iterations (NULL: as many as the wide loop takes at once), as a
- * tile like x or a scalar; pointers move by 64 bits. */
+/* Operand `at` of a step, so many times (NULL: as the wide loop takes at once), for a value of x's
+ * type: a scalar, or a tile; pointers move by 64 bits. */
 static TlValue *
-advance(Widen *w, TlBuilder *b, const TlOp *step_op, unsigned at, TlValue *iterations,
-        const TlType *x)
+multiple(Widen *w, TlBuilder *b, const TlOp *op, unsigned at, TlValue *iterations, const TlType *x)
 {
-   TlValue *step = tl_arg(step_op, at), *by = step;
+   TlValue *step = tl_arg(op, at), *by = step;
    uint64_t bits;
-   TlDtype t = step_op->opcode == TL_OP_ADDPTR ? TL_I64 : tl_type_elem(step->type)->dtype;
+   TlDtype t = op->opcode == TL_OP_ADDPTR ? TL_I64 : tl_type_elem(step->type)->dtype;
    const TlType *scalar = tl_type_scalar(w->types, t);
    if (tl_is_const(step, &bits))
       by = tl_const_int(b, t, tl_bits_to_int(tl_type_elem(step->type)->dtype, bits));
-   else {
-      by = step->type->kind == TL_TYPE_TILE ? tl_arg(step->def, 0) : step;
-      by = by->type == scalar ? by : tl_t1(b, TL_OP_CAST, scalar, by);
-   }
-   TlValue *times = !iterations                  ? tl_const_int(b, t, w->times)
-                    : iterations->type == scalar ? iterations
-                                                 : tl_t1(b, TL_OP_CAST, scalar, iterations);
+   else if (step->type->kind == TL_TYPE_TILE)
+      by = tl_arg(step->def, 0);
+   if (by->type != scalar)
+      by = tl_t1(b, TL_OP_CAST, scalar, by);
+   TlValue *times = iterations ? iterations : tl_const_int(b, t, w->times);
+   if (times->type != scalar)
+      times = tl_t1(b, TL_OP_CAST, scalar, times);
    by = tl_b2(b, TL_OP_MUL, by, times);
-   return x->kind == TL_TYPE_TILE
-             ? tl_t1(b, TL_OP_SPLAT, tl_type_with_elem(w->types, x, scalar), by)
-             : by;
+   bool is_tile = x->kind == TL_TYPE_TILE;
+   return is_tile ? tl_t1(b, TL_OP_SPLAT, tl_type_with_elem(w->types, x, scalar), by) : by;
+}
+
+/* What number i of the loop is so many iterations after x, at the cursor b, with the distance built
+ * at the cursor of_step; NULL where it is a sum. */
+static TlValue *
+advanced(Widen *w, unsigned i, TlValue *x, TlBuilder *b, TlBuilder *of_step, TlValue *iterations)
+{
+   unsigned at;
+   const TlOp *step = last_product(w, i) ? NULL : step_of(w, i, &at);
+   if (!step)
+      return NULL;
+   TlValue *args[] = {x, multiple(w, of_step, step, at, iterations, x->type)};
+   return tl_result(tl_build(b, step->opcode, args, 2, NULL, 1, NULL, 0, 0), 0);
 }
 
 /* What the loop for the rest begins with: as many iterations of the narrow one are done. */
@@ -617,16 +623,8 @@ begin_rest(Widen *w, const TlOp *made, TlValue *whole)
    TlValue *none = tl_const_int(&b, t->dtype, 0), *times = tl_const_int(&b, t->dtype, w->times);
    TlValue *done = tl_b2(&b, TL_OP_MUL, tl_b2(&b, TL_OP_MAX, whole, none), times);
    for (unsigned i = 0; i < w->loop->num_results; i++) {
-      unsigned at;
-      const TlOp *step = last_product(w, i) ? NULL : step_of(w, i, &at);
-      TlValue *init = tl_init(w->loop, i);
-      if (!step) {
-         tl_set_init(w->loop, i, tl_result(made, i));
-         continue;
-      }
-      TlValue *args[] = {init, advance(w, &b, step, at, done, init->type)};
-      tl_set_init(w->loop, i,
-                  tl_result(tl_build(&b, step->opcode, args, 2, NULL, 1, NULL, 0, 0), 0));
+      TlValue *init = advanced(w, i, tl_init(w->loop, i), &b, &b, done);
+      tl_set_init(w->loop, i, init ? init : tl_result(made, i));
    }
    tl_set_arg(w->loop, 0, tl_for_upper(made));
    tl_attr(w->loop, TL_ATTR_NUM_STAGES)->i = 1;
@@ -674,7 +672,7 @@ make_loop(Widen *w, TlValue **whole)
    TlOp *made = tl_op_new(b, TL_OP_FOR, num + 3, num, 1);
    memcpy(made->attrs, w->loop->attrs, sizeof made->attrs);
    made->range = w->loop->range;
-   tl_attr(made, TL_ATTR_NUM_STAGES)->i = wide_stages(w);
+   tl_attr(made, TL_ATTR_NUM_STAGES)->i = w->stages;
    TlBlock *body = made->regions[0]->block;
    TlValue *index = tl_for_index(w->loop);
    tl_map_put(&w->inner, index, tl_block_add_arg(body, index->type, index->name));
@@ -699,15 +697,10 @@ fill_loop(Widen *w, TlOp *made)
    }
    TlValue **next = tl_new_array(w->cx->scratch, TlValue *, w->loop->num_results + 1);
    for (unsigned i = 0; i < w->loop->num_results; i++) {
-      unsigned at;
-      const TlOp *step = last_product(w, i) ? NULL : step_of(w, i, &at);
       TlValue *x = tl_carried(made->regions[0]->block, i);
-      if (!step) {
+      next[i] = advanced(w, i, x, &in, &w->before, NULL);
+      if (!next[i])
          next[i] = value_of(w, tl_yielded(w->body, i), AS_IS);
-         continue;
-      }
-      TlValue *args[] = {x, advance(w, &w->before, step, at, NULL, x->type)};
-      next[i] = tl_result(tl_build(&in, step->opcode, args, 2, NULL, 1, NULL, 0, 0), 0);
    }
    tl_build_yield(&in, next, w->loop->num_results);
 }

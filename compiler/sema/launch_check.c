@@ -77,6 +77,15 @@ check_param_name(const Around *a, const TlNode *text)
    return is_unknown;
 }
 
+/* The names of {'BLOCK': 64}, where the node is a Config of such; NULL: it is none. */
+static const TlNodeList *
+config_keys(TlNode *n)
+{
+   bool is_config = n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0;
+   const TlNode *dict = is_config ? tl_decorator_argument(n, "kwargs", 0) : NULL;
+   return dict && dict->kind == TL_AST_DICT ? &tl_ast_Dict(dict)->keys : NULL;
+}
+
 /* ---- a parameter whose value the configurations give to another name ---- */
 typedef struct Misnamed {
    TlSema *s;
@@ -89,9 +98,7 @@ static void
 find_misnamed(void *user, TlNode *n)
 {
    Misnamed *m = user;
-   bool is_config = n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0;
-   const TlNode *dict = is_config ? tl_decorator_argument(n, "kwargs", 0) : NULL;
-   const TlNodeList *keys = dict && dict->kind == TL_AST_DICT ? &tl_ast_Dict(dict)->keys : NULL;
+   const TlNodeList *keys = config_keys(n);
    for (size_t i = 0; keys && i < keys->len && !m->is_told; i++) {
       const TlNode *key = keys->data[i];
       const char *name = key && key->kind == TL_AST_STR ? tl_ast_Str(key)->value.data : NULL;
@@ -316,9 +323,7 @@ static void
 find_configured(void *user, TlNode *n)
 {
    Configured *c = user;
-   bool is_config = n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "Config") == 0;
-   const TlNode *dict = is_config ? tl_decorator_argument(n, "kwargs", 0) : NULL;
-   const TlNodeList *keys = dict && dict->kind == TL_AST_DICT ? &tl_ast_Dict(dict)->keys : NULL;
+   const TlNodeList *keys = config_keys(n);
    for (size_t i = 0; keys && i < keys->len && !c->is_told; i++) {
       const TlNode *key = keys->data[i];
       if (!key || key->kind != TL_AST_STR || strcmp(tl_ast_Str(key)->value.data, c->name) != 0)
