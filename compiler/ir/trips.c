@@ -62,6 +62,11 @@ most_above(TlAnalysis *facts, const TlValue *x, const TlValue *y, unsigned depth
       best = least(best, most_above(facts, tl_arg(x->def, 0), y, depth - 1), c);
    if (tl_value_is(y, TL_OP_ADD) && is_near(tl_arg(y->def, 1), &c))
       best = least(best, most_above(facts, x, tl_arg(y->def, 0), depth - 1), -c);
+   if (tl_value_is(x, TL_OP_MUL) && tl_value_is(y, TL_OP_MUL) && is_near(tl_arg(x->def, 1), &c) &&
+       is_near(tl_arg(y->def, 1), &d) && c == d && c > 0) {
+      int64_t most = most_above(facts, tl_arg(x->def, 0), tl_arg(y->def, 0), depth - 1);
+      best = most < FAR / c && most > -FAR / c ? least(best, most * c, 0) : best;
+   }
    for (unsigned k = 0; k < 2; k++) {
       if (tl_value_is(x, TL_OP_MIN))
          best = least(best, most_above(facts, tl_arg(x->def, k), y, depth - 1), 0);
@@ -72,13 +77,17 @@ most_above(TlAnalysis *facts, const TlValue *x, const TlValue *y, unsigned depth
    return above_y ? least(best, most_above(facts, x, above_y, depth - 1), d) : best;
 }
 
-bool
-tl_runs_once_at_most(TlAnalysis *facts, const TlOp *loop)
+uint64_t
+tl_most_trips(TlAnalysis *facts, const TlOp *loop)
 {
    int64_t step;
+   uint64_t known = tl_known_trips(loop);
    TlDtype t = tl_for_index(loop)->type->dtype;
-   return tl_dtype_is_signed(t) && is_near(tl_for_step(loop), &step) && step > 0 &&
-          most_above(facts, tl_for_upper(loop), tl_for_lower(loop), MAX_DEPTH) <= step;
+   if (known != UINT64_MAX || !tl_dtype_is_signed(t) || !is_near(tl_for_step(loop), &step) ||
+       step <= 0)
+      return known;
+   int64_t most = most_above(facts, tl_for_upper(loop), tl_for_lower(loop), MAX_DEPTH);
+   return most >= FAR ? UINT64_MAX : most <= 0 ? 0 : (uint64_t)((most + step - 1) / step);
 }
 
 uint64_t
@@ -98,4 +107,16 @@ tl_known_trips(const TlOp *loop)
       step = -step;
    }
    return !step ? UINT64_MAX : way <= 0 ? 0 : (uint64_t)((way + step - 1) / step);
+}
+
+bool
+tl_trips_are_multiple(TlAnalysis *facts, const TlOp *loop, unsigned by)
+{
+   int64_t step;
+   if (!is_near(tl_for_step(loop), &step) || step <= 0)
+      return false;
+   uint64_t of_lower = tl_axis_info(facts, tl_for_lower(loop))->divisibility[0];
+   uint64_t of_upper = tl_axis_info(facts, tl_for_upper(loop))->divisibility[0];
+   uint64_t all = (uint64_t)step * by;
+   return of_lower % all == 0 && of_upper % all == 0;
 }

@@ -518,7 +518,7 @@ tl_pass_advance_products(TlPassCx *cx, TlFunc *f)
           !is_read_without_sum(&a))
          continue;
       facts = facts ? facts : tl_analysis_new(cx->scratch, f);
-      if (!tl_runs_once_at_most(facts, op)) {
+      if (tl_most_trips(facts, op) > 1) {
          advance(&a);
          changed = true;
       }

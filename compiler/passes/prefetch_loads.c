@@ -205,7 +205,7 @@ tl_pass_prefetch_loads(TlPassCx *cx, TlFunc *f)
    TlAnalysis *facts =
       tl_analysis_new(cx->scratch, f); /* of the function as it is until a rewrite */
    for (TlOp *op = tl_walk_inner(body); op; op = tl_walk_inner_next(op, body))
-      if (op->opcode == TL_OP_FOR && !tl_is_copiers_own(f, op) && !tl_runs_once_at_most(facts, op))
+      if (op->opcode == TL_OP_FOR && !tl_is_copiers_own(f, op) && tl_most_trips(facts, op) > 1)
          tl_vec_push(cx->scratch, &loops, op);
    bool changed = false;
    for (size_t i = 0; i < loops.len; i++)

@@ -38,13 +38,15 @@
 #include "passes/live_words.h"
 #include "passes/pass.h"
 #include "passes/remark.h"
+#include "passes/scaled_sums.h"
 #include "passes/specialize_warps.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum {
-   ROW_BYTES = 128, /* of an operand along K: what wgmma's widest swizzle takes */
+   ROW_BYTES = 128,    /* of an operand along K: what wgmma's widest swizzle takes */
+   SCALED_WIDTH = 128, /* of what an iteration adds to sums that it scales */
    MOST_TIMES = 4,
    LANES = 32,
    MOST_STEPS = 4096,     /* of the walks up from the products */
@@ -64,9 +66,12 @@ typedef struct Widen {
    uint32_t width;         /* of an iteration along the dimension that the loop moves along */
    unsigned times;         /* as wide as that it becomes */
    unsigned warps, stages; /* of the block and of the loop then: choose_warps may take more */
-   uint8_t *use;   /* by value id, of the body's: NOT_USED, USED, or USED + 1 + dimension widened */
-   bool *is_sum;   /* by value id: of a product that adds to what the loop carries */
-   unsigned steps; /* of the walks so far */
+   uint8_t *use; /* by value id, of the body's: NOT_USED, USED, or USED + 1 + dimension widened */
+   bool *is_sum; /* by value id: of a product that adds to what the loop carries, or a fold */
+   TlScaledSums scaled; /* sums that the loop keeps relative to a statistic */
+   bool has_scaled;
+   bool is_settled;          /* of what is looked at: the statistic may be in it */
+   unsigned steps;           /* of the walks so far */
    bool leaves_rest;         /* a loop for the last iterations stays behind the wide one */
    TlMap inner;              /* what stands for a value of the body in the wide loop */
    TlMap outer[TL_MAX_RANK]; /* for one from outside, by the dimension that is widened */
@@ -120,6 +125,10 @@ operand_axis(const Widen *w, const TlOp *op, unsigned i, int axis)
       if (w->is_sum[tl_result(op, 0)->id])
          return i == 0 ? 1 : i == 1 ? 0 : AS_IS;
       axis = i == 2 || (int)i == axis ? axis : AS_IS;
+   } else if (op->opcode == TL_OP_REDUCE) {
+      int along = (int)tl_attr_int(op, TL_ATTR_AXIS);
+      bool is_fold = w->is_sum[tl_result(op, 0)->id];
+      axis = is_fold ? along : axis == AS_IS ? AS_IS : axis + (axis >= along);
    } else if (axis != AS_IS && op->opcode == TL_OP_TRANS) {
       axis = (int)tl_attr_ints(op, TL_ATTR_ORDER).data[axis];
    } else if (axis != AS_IS && op->opcode == TL_OP_EXPAND_DIMS) {
@@ -236,6 +245,13 @@ is_linear_value(Widen *w, const TlValue *v, int axis)
    return true;
 }
 
+/* May it be the same for several iterations at once? */
+static bool
+is_shared(Widen *w, const TlValue *v)
+{
+   return is_invariant(w, v) || (w->is_settled && tl_is_of_statistic(&w->scaled, v));
+}
+
 /* Widened along the dimension, does v hold its elements of the next iteration behind its own? */
 static bool
 goes_on(Widen *w, const TlValue *v, int axis)
@@ -243,18 +259,20 @@ goes_on(Widen *w, const TlValue *v, int axis)
    const TlOp *op = v->def;
    if (w->steps++ > MOST_STEPS)
       return false;
-   if (is_index(v->type) && tl_value_moves_along(w->affine, v, NULL, moving(w, axis)))
-      return is_linear_value(w, v, axis);
+   if (is_index(v->type) && tl_value_moves_along(w->affine, v, NULL, moving(w, axis)) &&
+       is_linear_value(w, v, axis))
+      return true;
    if (!is_inside(w, v))
       return is_equal_along(w, v, axis);
    if (!op || op->opcode == TL_OP_ARANGE)
       return false;
    if (compares_indices(op) &&
-       tl_value_moves_along(w->affine, tl_arg(op, 0), tl_arg(op, 1), moving(w, axis)))
-      return is_linear_value(w, tl_arg(op, 0), axis) && is_linear_value(w, tl_arg(op, 1), axis);
+       tl_value_moves_along(w->affine, tl_arg(op, 0), tl_arg(op, 1), moving(w, axis)) &&
+       is_linear_value(w, tl_arg(op, 0), axis) && is_linear_value(w, tl_arg(op, 1), axis))
+      return true;
    for (unsigned i = 0; i < op->num_args; i++) {
       int of = operand_axis(w, op, i, axis);
-      if (of == AS_IS ? !is_invariant(w, tl_arg(op, i)) : !goes_on(w, tl_arg(op, i), of))
+      if (of == AS_IS ? !is_shared(w, tl_arg(op, i)) : !goes_on(w, tl_arg(op, i), of))
          return false;
    }
    return true;
@@ -269,6 +287,8 @@ is_clonable(const TlOp *op)
       return !tl_attr_int(op, TL_ATTR_VOLATILE);
    case TL_OP_DOT:
       return tl_result(op, 0)->type->rank == 2 && !tl_dot_promoted_k(op);
+   case TL_OP_REDUCE:
+      return tl_reduce_opcode(op) != TL_OP_COUNT;
    default:
       return (is_linear(op) || tl_has_trait(op, TL_TRAIT_ELTWISE)) && tl_op_is_pure(op);
    }
@@ -318,17 +338,48 @@ last_product(const Widen *w, unsigned i)
    return v == carried && last ? last : NULL;
 }
 
+static TlLoopSum
+scaled_sum(const Widen *w, unsigned i)
+{
+   return w->has_scaled ? w->scaled.sums[i] : TL_NO_SUM;
+}
+
+/* Does number i of the loop add up what it finds?  Else it advances. */
+static bool
+is_summed(const Widen *w, unsigned i)
+{
+   return scaled_sum(w, i) != TL_NO_SUM || last_product(w, i);
+}
+
+/* The last of the products that number i of the loop sums up, each adding to the one that is its
+ * operand 2; NULL: they are no products. */
+static const TlOp *
+products_of(const Widen *w, unsigned i)
+{
+   if (scaled_sum(w, i) == TL_NO_SUM)
+      return last_product(w, i);
+   const TlOp *op = tl_yielded(w->body, i)->def;
+   return scaled_sum(w, i) == TL_SCALED_SUM && op->opcode == TL_OP_DOT ? op : NULL;
+}
+
+static const TlOp *
+product_before(const TlOp *dot)
+{
+   const TlOp *op = tl_arg(dot, 2)->def;
+   return op && op->opcode == TL_OP_DOT ? op : NULL;
+}
+
 /* Marks the products of all sums and finds the width of their K; false: the loop is none of those
  * that are widened. */
 static bool
 find_sums(Widen *w)
 {
+   w->has_scaled = tl_find_scaled_sums(w->cx->scratch, w->loop, &w->scaled);
    for (unsigned i = 0; i < w->loop->num_results; i++) {
       unsigned at;
-      const TlOp *dot = last_product(w, i);
-      if (!dot && !step_of(w, i, &at))
+      if (!is_summed(w, i) && !step_of(w, i, &at))
          return false;
-      for (; dot; dot = tl_arg(dot, 2)->def) {
+      for (const TlOp *dot = products_of(w, i); dot; dot = product_before(dot)) {
          const TlType *a = tl_arg(dot, 0)->type;
          if (a->rank != 2 || (w->width && w->width != a->shape[1]) || !is_clonable(dot))
             return false;
@@ -336,6 +387,8 @@ find_sums(Widen *w)
          w->is_sum[tl_result(dot, 0)->id] = true;
       }
    }
+   for (unsigned i = 0; w->has_scaled && i < w->scaled.num_folds; i++)
+      w->is_sum[tl_result(w->scaled.folds[i], 0)->id] = true;
    return w->width != 0;
 }
 
@@ -362,8 +415,8 @@ static bool
 is_plain_body(const Widen *w)
 {
    for (const TlOp *op = w->body->first; op != w->body->last; op = op->next) {
-      bool is_load = op->opcode == TL_OP_LOAD;
-      if (op->num_regions || (!is_load && !tl_op_is_pure(op)))
+      bool is_load = op->opcode == TL_OP_LOAD, is_reduce = op->opcode == TL_OP_REDUCE;
+      if ((op->num_regions && !(is_reduce && is_clonable(op))) || (!is_load && !tl_op_is_pure(op)))
          return false;
    }
    return true;
@@ -388,7 +441,7 @@ static bool
 may_run_on(Widen *w)
 {
    for (unsigned i = 0; i < w->loop->num_results; i++)
-      if (!last_product(w, i) && tl_result(w->loop, i)->uses)
+      if (w->has_scaled || (!last_product(w, i) && tl_result(w->loop, i)->uses))
          return false;
    for (const TlOp *op = w->body->first; op; op = op->next) {
       int axis = op->num_results ? axis_of(w, tl_result(op, 0)) : AS_IS;
@@ -402,9 +455,21 @@ may_run_on(Widen *w)
    return true;
 }
 
+/* Words of what the products of scaled sums take from registers. */
+static uint64_t
+words_of_weights(const Widen *w, const uint32_t *words)
+{
+   uint64_t weights = 0;
+   for (unsigned n = 0; w->has_scaled && n < w->loop->num_results; n++)
+      for (const TlOp *dot = products_of(w, n); dot; dot = product_before(dot))
+         for (unsigned i = 0; i < 2; i++)
+            weights += tl_dot_load(dot, i) ? 0 : words[tl_arg(dot, i)->id];
+   return weights;
+}
+
 /* Do registers hold the wider tiles (of how many warps is noted), and would these have roles as
  * before?  Masks are counted beside what lives at once, as products are begun early: half a
- * register for an element. */
+ * register for an element; and so are weights, which live beside the next iteration's scores. */
 static bool
 have_room(Widen *w)
 {
@@ -422,13 +487,14 @@ have_room(Widen *w)
       if (times > 1 && compares_indices(op))
          masks += tl_type_num_elems(v->type) * times / 2;
    }
-   uint64_t most = masks + tl_pressure(w->cx->scratch, w->func, words, &at);
+   uint64_t weights = words_of_weights(w, words);
+   uint64_t most = masks + weights + tl_pressure(w->cx->scratch, w->func, words, &at);
    unsigned spare = w->cx->uses_boxes ? SPARE : SPARE_OF_COPYING;
    w->warps = tl_warps_for_words(w->cx->target, w->func->num_warps, spare, most, &room);
    if (!room || (needs_warps && w->warps != w->func->num_warps))
       return false;
    return w->warps != TL_CONSUMER_WARPS ||
-          products <= (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
+          products + weights < (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
 }
 
 static uint64_t
@@ -437,59 +503,123 @@ bytes_of(const TlType *t)
    return tl_type_num_elems(t) * tl_dtype_info[tl_type_elem(t)->dtype].bits / 8;
 }
 
-/* Bytes of the tiles that the loop loads in an iteration; *standing: of those from outside of it
- * that it multiplies. */
+/* Bytes of the tiles that a loop loads in an iteration. */
 static uint64_t
-bytes_of_loads(const Widen *w, uint64_t *standing)
+bytes_of_loads(const TlBlock *body)
 {
    uint64_t bytes = 0;
-   *standing = 0;
-   for (const TlOp *op = w->body->first; op; op = op->next) {
+   for (const TlOp *op = body->first; op; op = op->next)
       if (op->opcode == TL_OP_LOAD)
          bytes += bytes_of(tl_result(op, 0)->type);
+   return bytes;
+}
+
+/* Of those from outside of the loop that it multiplies. */
+static uint64_t
+bytes_standing(const Widen *w)
+{
+   uint64_t bytes = 0;
+   for (const TlOp *op = w->body->first; op; op = op->next)
       for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++)
          if (!is_inside(w, tl_arg(op, i)))
-            *standing += bytes_of(tl_arg(op, i)->type);
+            bytes += bytes_of(tl_arg(op, i)->type);
+   return bytes;
+}
+
+/* Of rings of the other loops with products, two stages each, where they are none of the wide one:
+ * successive loops share theirs when they load as much. */
+static uint64_t
+bytes_of_other_rings(const Widen *w)
+{
+   uint64_t bytes = 0, own = w->times * bytes_of_loads(w->body);
+   const TlBlock *top = w->func->body->block;
+   const TlOp *last = w->loop;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      const TlOp *loop = op->opcode == TL_OP_DOT ? tl_parent(op) : NULL;
+      if (!loop || loop->opcode != TL_OP_FOR || loop == w->loop || loop == last)
+         continue;
+      uint64_t of = bytes_of_loads(loop->regions[0]->block);
+      bytes += of == own || tl_for_stages(loop) < 2 ? 0 : 2 * of;
+      last = loop;
    }
    return bytes;
+}
+
+/* Would roles hold what the kernel has in shared memory then?  Sums that are scaled gain from roles
+ * more than from width. */
+static bool
+keeps_roles(const Widen *w)
+{
+   if (!w->has_scaled || w->warps != TL_CONSUMER_WARPS)
+      return true;
+   uint64_t bytes = bytes_of_loads(w->body), rest = w->leaves_rest ? bytes : 0;
+   return 2 * w->times * bytes + rest + bytes_standing(w) + bytes_of_other_rings(w) <=
+          w->cx->target->max_shared_bytes;
 }
 
 /* Stages of the wide loop: copies are to be as far ahead as they were, and a block that is alone
  * on its multiprocessor has room for three.  0: two do not fit beside what the loop multiplies and
  * a quarter of the memory for what is exchanged and stored; or two blocks shared a multiprocessor
- * and would no longer, for the stages that this takes. */
+ * and would no longer, for the stages or the sums that this takes. */
 static unsigned
 wide_stages(const Widen *w)
 {
    enum { BLOCKS = 2, OF_ALONE = 3 };
    const TlTarget *target = w->cx->target;
-   uint64_t standing, bytes = bytes_of_loads(w, &standing), sums = 0;
+   uint64_t bytes = bytes_of_loads(w->body), sums = 0, wide_sums = 0;
    uint64_t most = target->sm_shared_bytes / BLOCKS;
    for (const TlOp *op = w->body->first; op; op = op->next)
-      if (op->opcode == TL_OP_DOT)
-         sums += tl_type_num_elems(tl_result(op, 0)->type);
-   unsigned stages = tl_for_stages(w->loop);
+      if (op->opcode == TL_OP_DOT) {
+         uint64_t num = tl_type_num_elems(tl_result(op, 0)->type);
+         sums += num;
+         wide_sums += axis_of(w, tl_result(op, 0)) == AS_IS ? num : num * w->times;
+      }
+   unsigned stages = tl_for_stages(w->loop), threads = w->warps * LANES;
    unsigned wide = stages > w->times ? stages / w->times + 1 : 2;
+   bool is_alone = tl_is_alone(target, w->warps, (unsigned)(sums / threads));
+   if (w->has_scaled && w->warps == w->func->num_warps && !is_alone &&
+       tl_is_alone(target, w->warps, (unsigned)(wide_sums / threads)))
+      return 0;
    if (stages < 2)
       return 1;
-   if (2 * w->times * bytes + standing > target->max_shared_bytes / 4 * 3)
+   if (2 * w->times * bytes + bytes_standing(w) > target->max_shared_bytes / 4 * 3 ||
+       !keeps_roles(w))
       return 0;
-   if (tl_is_alone(target, w->warps, (unsigned)(sums / (w->warps * LANES))))
+   if (is_alone)
       return wide > OF_ALONE ? wide : OF_ALONE;
    return stages * bytes <= most && wide * w->times * bytes > most ? 0 : wide;
 }
 
-/* All loads, and what the sums' products are made of. */
+/* Whether what a product or a fold sees together takes part. */
+static bool
+takes_operands(Widen *w, const TlOp *op, bool is_settled)
+{
+   w->is_settled = is_settled;
+   for (unsigned i = 0; i < (op->opcode == TL_OP_DOT ? 2 : 1); i++) {
+      int axis = operand_axis(w, op, i, AS_IS);
+      if (axis == AS_IS || !claim(w, tl_arg(op, i), axis) || !goes_on(w, tl_arg(op, i), axis))
+         return false;
+   }
+   return true;
+}
+
+/* All loads, and what the sums are made of. */
 static bool
 takes_part(Widen *w)
 {
-   for (const TlOp *op = w->body->first; op; op = op->next)
-      for (unsigned i = 0; op->opcode == TL_OP_DOT && w->is_sum[tl_result(op, 0)->id] && i < 2;
-           i++) {
-         int axis = operand_axis(w, op, i, AS_IS);
-         if (!claim(w, tl_arg(op, i), axis) || !goes_on(w, tl_arg(op, i), axis))
+   for (unsigned i = 0; i < w->loop->num_results; i++) {
+      bool is_scaled = scaled_sum(w, i) != TL_NO_SUM;
+      if (is_scaled && !claim(w, tl_yielded(w->body, i), AS_IS))
+         return false;
+      for (const TlOp *dot = products_of(w, i); dot; dot = product_before(dot))
+         if (!takes_operands(w, dot, is_scaled))
             return false;
-      }
+   }
+   for (unsigned i = 0; w->has_scaled && i < w->scaled.num_folds; i++) {
+      const TlOp *fold = w->scaled.folds[i];
+      if (!takes_operands(w, fold, tl_reduce_opcode(fold) == TL_OP_ADD))
+         return false;
+   }
    for (const TlOp *op = w->body->first; op; op = op->next)
       if (op->opcode == TL_OP_LOAD && axis_of(w, tl_result(op, 0)) == AS_IS)
          return false;
@@ -516,17 +646,22 @@ may_widen(Widen *w)
        !are_by_wgmma(w, &bits))
       return false;
    uint32_t most = ROW_BYTES * 8 / bits / w->width;
+   if (w->has_scaled && most < SCALED_WIDTH / w->width)
+      most = SCALED_WIDTH / w->width;
    w->times = most < MOST_TIMES ? most : MOST_TIMES;
    bool is_known = trips != UINT64_MAX;
    if (w->times < 2 || !takes_part(w))
       return false;
-   while (w->times > 1 && ((is_known && (trips % w->times || trips < 2 * w->times)) ||
-                           !have_room(w) || !(w->stages = wide_stages(w))))
-      w->times /= 2;
-   if (w->times < 2)
-      return false;
-   w->leaves_rest = is_known ? has_tiles_behind(w) : !may_run_on(w);
-   return true;
+   TlAnalysis *facts = tl_analysis_new(w->cx->scratch, w->func);
+   uint64_t most_trips = tl_most_trips(facts, w->loop);
+   for (; w->times > 1; w->times /= 2) {
+      bool is_whole = is_known || tl_trips_are_multiple(facts, w->loop, w->times);
+      w->leaves_rest = is_whole ? has_tiles_behind(w) : !may_run_on(w);
+      if ((!is_known || trips % w->times == 0) && most_trips >= 2 * w->times && have_room(w) &&
+          (w->stages = wide_stages(w)))
+         return true;
+   }
+   return false;
 }
 
 /* ---- the wide loop ---- */
@@ -550,9 +685,7 @@ copied(Widen *w, TlBuilder *b, const TlOp *op, int axis)
    assert(op->num_args <= MOST_ARGS);
    for (unsigned i = 0; i < op->num_args; i++)
       args[i] = value_of(w, tl_arg(op, i), operand_axis(w, op, i, axis));
-   TlOp *copy = tl_op_new(b, op->opcode, op->num_args, 1, 0);
-   memcpy(copy->attrs, op->attrs, sizeof copy->attrs);
-   copy->range = op->range;
+   TlOp *copy = tl_clone_op(b, op, NULL);
    for (unsigned i = 0; i < op->num_args; i++)
       tl_set_arg(copy, i, args[i]);
    if (op->opcode == TL_OP_ARANGE && axis != AS_IS)
@@ -607,7 +740,7 @@ static TlValue *
 advanced(Widen *w, unsigned i, TlValue *x, TlBuilder *b, TlBuilder *of_step, TlValue *iterations)
 {
    unsigned at;
-   const TlOp *step = last_product(w, i) ? NULL : step_of(w, i, &at);
+   const TlOp *step = is_summed(w, i) ? NULL : step_of(w, i, &at);
    if (!step)
       return NULL;
    TlValue *args[] = {x, multiple(w, of_step, step, at, iterations, x->type)};

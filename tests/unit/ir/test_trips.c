@@ -1,4 +1,4 @@
-/* Loops whose bounds show that they run once at most. */
+/* Loops whose bounds show how often they run at most, or what divides that. */
 #include "support/ir_fixture.h"
 
 #include "ir/trips.h"
@@ -6,9 +6,10 @@
 
 int test_trips(void);
 
-/* Of the loop in a function of i32 `n` and `m`, where these operations come before it. */
-static bool
-runs_once(const char *before, const char *lower, const char *upper, const char *step)
+/* Of the loop in a function of i32 `n` and `m`, where these operations come before it: how often it
+ * runs at most, and whether a multiple of two times. */
+static uint64_t
+trips(const char *before, const char *lower, const char *upper, const char *step, bool *is_even)
 {
    IrFixture x;
    ir_open(&x);
@@ -32,9 +33,18 @@ runs_once(const char *before, const char *lower, const char *upper, const char *
    const TlOp *op = f->body->block->first;
    while (op->opcode != TL_OP_FOR)
       op = op->next;
-   bool once = tl_runs_once_at_most(tl_analysis_new(x.arena, f), op);
+   TlAnalysis *facts = tl_analysis_new(x.arena, f);
+   uint64_t most = tl_most_trips(facts, op);
+   *is_even = tl_trips_are_multiple(facts, op, 2);
    ir_close(&x);
-   return once;
+   return most;
+}
+
+static bool
+runs_once(const char *before, const char *lower, const char *upper, const char *step)
+{
+   bool is_even;
+   return trips(before, lower, upper, step, &is_even) <= 1;
 }
 
 #define WHOLE(x, c) "   %q = div %" x ", %" c " : i32\n   %whole = mul %q, %" c " : i32\n"
@@ -91,11 +101,40 @@ what_is_unknown(void **state)
                           "%m", "%f", "%c64"));
 }
 
+/* Counts, and rows of blocks: (row + 1) * 128 is 128 above row * 128. */
+static void
+what_is_counted(void **state)
+{
+   (void)state;
+   bool is_even;
+   const char *rows = "   %next = add %n, %one : i32\n   %e = mul %next, %c128 : i32\n"
+                      "   %b = mul %n, %c128 : i32\n";
+   char before[256];
+   snprintf(before, sizeof before, "   %%one = constant {value = 1} : i32\n%s", rows);
+   assert_int_equal(2, trips(before, "%b", "%e", "%c64", &is_even));
+   assert_true(is_even);
+   assert_int_equal(1, trips(before, "%b", "%e", "%c128", &is_even));
+   assert_false(is_even);
+   assert_int_equal(3, trips("   %e = add %n, %c63 : i32\n   %f = add %e, %c128 : i32\n", "%n",
+                             "%f", "%c64", &is_even));
+   assert_false(is_even);
+   assert_int_equal(2, trips("", "%c0", "%c128", "%c64", &is_even));
+   assert_true(is_even);
+   assert_true(trips("", "%c0", "%row", "%c64", &is_even) == UINT64_MAX);
+   assert_false(is_even);
+   assert_true(trips("   %w = mul %row, %c64 : i32\n", "%c0", "%w", "%c64", &is_even) ==
+               UINT64_MAX);
+   assert_true(is_even);
+   assert_true(trips("", "%c0", "%n", "%m", &is_even) == UINT64_MAX);
+   assert_false(is_even);
+   assert_int_equal(0, trips("", "%c128", "%c0", "%c64", &is_even));
+}
+
 int
 test_trips(void)
 {
-   const struct CMUnitTest tests[] = {cmocka_unit_test(what_whole_blocks_leave),
-                                      cmocka_unit_test(what_ends_soon),
-                                      cmocka_unit_test(what_is_unknown)};
+   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_whole_blocks_leave), cmocka_unit_test(what_ends_soon),
+      cmocka_unit_test(what_is_unknown), cmocka_unit_test(what_is_counted)};
    return cmocka_run_group_tests_name("ir trips", tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+/* Sums that a loop keeps relative to a running statistic, as the online softmax does:
+ *
+ *    m'   = max(m, row maxima of s)                    the statistic
+ *    p    = exp2(s - m')                               a weight
+ *    l'   = l * exp2(m - m') + sum(p)                  scaled sums
+ *    acc' = dot(p, v, acc * exp2(m - m'))
+ *
+ * Whatever m' is, each sum is 2^-m' times the sum, over all iterations so far, of terms that do not
+ * depend on it: 2^s, and 2^s times v.  So iterations may be taken together, with one statistic and
+ * one scaling for all of them; the numbers differ by rounding alone. */
+#ifndef TL_PASSES_SCALED_SUMS_H
+#define TL_PASSES_SCALED_SUMS_H
+
+#include "ir/ir.h"
+
+typedef enum TlLoopSum {
+   TL_NO_SUM,
+   TL_STATISTIC,
+   TL_SCALED_SUM,
+} TlLoopSum;
+
+typedef struct TlScaledSums {
+   const TlBlock *body;
+   const TlValue *before, *after; /* the statistic, as carried and as yielded */
+   TlOpcode exp;                  /* exp or exp2 */
+   const TlValue *by;             /* what the exponents are multiplied by; NULL: 1 */
+   TlLoopSum *sums;               /* of each number that the loop carries */
+   const TlOp **folds; /* reductions that add weights up, and that the statistic reads; they and
+                        * the products of scaled sums are all that sees elements together */
+   unsigned num_folds;
+} TlScaledSums;
+
+/* The sums of a `for` in the TYPED state; false: it keeps none. */
+bool tl_find_scaled_sums(TlArena *arena, const TlOp *loop, TlScaledSums *out);
+/* What number i of the loop adds to the scaled one: the first of the products that do, one after
+ * the other, or the sum; NULL: it is no scaled sum. */
+const TlOp *tl_scaled_sum_adds(const TlScaledSums *s, unsigned i);
+/* Made of the statistic after the iteration, and of what the loop does not change. */
+bool tl_is_of_statistic(const TlScaledSums *s, const TlValue *v);
+/* Does v depend on a number that the loop carries and that is no index? */
+bool tl_depends_on_sums(const TlScaledSums *s, const TlValue *v);
+/* One associative operation on one tile: the operation; TL_NUM_OPCODES: something else. */
+TlOpcode tl_reduce_opcode(const TlOp *reduce);
+
+#endif
