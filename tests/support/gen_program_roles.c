@@ -2,7 +2,8 @@
  * with equal or other tiles, loops in loops, masked loads, none or few trips.  The same without
  * roles: loops and conditions in loops, between which threads exchange; each turn may store its
  * tile.  Of some an iteration loads the number of its tiles first, and small addends.  Data are
- * small whole numbers: every sum is exact. */
+ * small whole numbers: every sum is exact, and so are sums kept relative to a running maximum, as
+ * scores between -3 and 3 make powers of two of their weights. */
 #include "support/gen_program_impl.h"
 
 enum { ROWS = 128, STEPS = 2 * GEN_MAX_TRIPS };
@@ -16,6 +17,7 @@ typedef struct RoleLoop {
    TlValue *first;                         /* left operand of two products */
    int pages,
       rows; /* buffers, -1: none: which tiles an iteration multiplies, what it adds to rows */
+   bool is_scaled; /* of two products: the second one's sum is relative to a maximum */
 } RoleLoop;
 
 /* Rows, at times columns, below a limit that is known at run time only. */
@@ -64,23 +66,62 @@ zeros(Gen *g, uint32_t cols)
    return gen_number(g, gen_shaped(g, TL_FP32, 2, (const uint32_t[]){ROWS, cols}), 0);
 }
 
+/* The right operand of this step's first product. */
+static TlValue *
+role_right(Gen *g, const RoleLoop *l, TlValue *step)
+{
+   const uint32_t right[] = {l->is_turned ? l->cols : l->depth, l->is_turned ? l->depth : l->cols};
+   TlValue *y = role_tile(g, l->right, right, step, l->has_mask[1]);
+   const TlInts *order = tl_ints(g->arena, (const int64_t[]){1, 0}, 2);
+   return l->is_turned ? tl_b1(&g->b, TL_OP_TRANS, y, {TL_ATTR_ORDER, {.ints = order}}) : y;
+}
+
+/* The second product, of scores or weights. */
+static TlValue *
+role_second(Gen *g, const RoleLoop *l, TlValue *scores, TlValue *step, TlValue *sum)
+{
+   const uint32_t values[] = {l->cols, l->cols};
+   scores = tl_t1(&g->b, TL_OP_CAST, gen_with(g, scores->type, l->in), scores);
+   return role_dot(g, scores, role_tile(g, l->values, values, step, l->has_mask[0]), sum);
+}
+
 /* One iteration's products, added to the sum. */
 static TlValue *
 role_products(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sum)
 {
-   TlBuilder *b = &g->b;
-   const uint32_t left[] = {ROWS, l->depth}, values[] = {l->cols, l->cols};
-   const uint32_t right[] = {l->is_turned ? l->cols : l->depth, l->is_turned ? l->depth : l->cols};
+   const uint32_t left[] = {ROWS, l->depth};
    TlValue *x = l->has_two ? l->first : role_tile(g, l->left, left, step, l->has_mask[0]);
-   TlValue *y = role_tile(g, l->right, right, step, l->has_mask[1]);
-   if (l->is_turned)
-      y = tl_b1(b, TL_OP_TRANS, y,
-                {TL_ATTR_ORDER, {.ints = tl_ints(g->arena, (const int64_t[]){1, 0}, 2)}});
+   TlValue *y = role_right(g, l, step);
    if (!l->has_two)
       return role_dot(g, x, y, sum);
-   TlValue *scores = role_dot(g, x, y, zeros(g, l->cols));
-   scores = tl_t1(b, TL_OP_CAST, gen_with(g, scores->type, l->in), scores);
-   return role_dot(g, scores, role_tile(g, l->values, values, step, l->has_mask[0]), sum);
+   return role_second(g, l, role_dot(g, x, y, zeros(g, l->cols)), step, sum);
+}
+
+/* A number for each row, for all its columns. */
+static TlValue *
+along_rows(Gen *g, TlValue *v, const TlType *type)
+{
+   v = tl_b1(&g->b, TL_OP_EXPAND_DIMS, v, {TL_ATTR_AXIS, {.i = 1}});
+   return tl_t1(&g->b, TL_OP_BROADCAST, type, v);
+}
+
+/* One iteration of an online softmax in base 2; sums[]: the product's, the weights', the maximum. */
+static void
+role_scaled_sums(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sums[3])
+{
+   TlBuilder *b = &g->b;
+   TlValue *scores = role_dot(g, l->first, role_right(g, l, step), zeros(g, l->cols));
+   scores = tl_b2(b, TL_OP_MIN, scores, gen_number(g, scores->type, 3));
+   scores = tl_b2(b, TL_OP_MAX, scores, gen_number(g, scores->type, -3));
+   TlValue *top = tl_b2(b, TL_OP_MAX, sums[2], gen_fold(g, scores, 1, TL_OP_MAX));
+   TlValue *shrink = tl_b1(b, TL_OP_EXP2, tl_b2(b, TL_OP_SUB, sums[2], top));
+   TlValue *less = tl_b2(b, TL_OP_SUB, scores, along_rows(g, top, scores->type));
+   TlValue *weights = tl_b1(b, TL_OP_EXP2, less);
+   TlValue *all = tl_b2(b, TL_OP_MUL, sums[1], shrink);
+   sums[1] = tl_b2(b, TL_OP_ADD, all, gen_fold(g, weights, 1, TL_OP_ADD));
+   TlValue *sum = tl_b2(b, TL_OP_MUL, sums[0], along_rows(g, shrink, sums[0]->type));
+   sums[0] = role_second(g, l, weights, step, sum);
+   sums[2] = top;
 }
 
 /* The number of the tiles of this step, from a table. */
@@ -209,12 +250,38 @@ role_while(Gen *g, const RoleLoop *l, TlValue *sum)
    return tl_result(op, 1);
 }
 
+/* The same as a loop, from zeros; all three are added to the sum when it is over. */
+static TlValue *
+role_scaled_loop(Gen *g, const RoleLoop *l, TlValue *outer, TlValue *sum)
+{
+   TlBuilder *b = &g->b;
+   const TlType *rows = gen_shaped(g, TL_FP32, 1, (const uint32_t[]){ROWS});
+   TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[GEN_TRIPS],
+                      tl_const_int(b, TL_I32, 1), zeros(g, l->cols),
+                      gen_number(g, rows, 0),     gen_number(g, rows, -8)};
+   const TlType *types[] = {sum->type, rows, rows};
+   TlOp *op = tl_build(b, TL_OP_FOR, args, 6, types, 3, NULL, 0, 1);
+   TlBlock *body = op->regions[0]->block;
+   TlValue *step = tl_block_add_arg(body, args[0]->type, "step"), *sums[3];
+   for (unsigned i = 0; i < 3; i++)
+      sums[i] = tl_block_add_arg(body, types[i], NULL);
+   GenRegion r = gen_open(g, op, 0);
+   TlValue *at = outer ? tl_b2(b, TL_OP_ADD, step, outer) : step;
+   role_scaled_sums(g, l, l->pages < 0 ? at : role_page(g, l, at), sums);
+   gen_close(g, &r, sums, 3);
+   TlValue *both = tl_b2(b, TL_OP_ADD, tl_result(op, 1), tl_result(op, 2));
+   sum = tl_b2(b, TL_OP_ADD, sum, tl_result(op, 0));
+   return tl_b2(b, TL_OP_ADD, sum, along_rows(g, both, sum->type));
+}
+
 /* A loop of so many trips that adds to the sum; `outer` is the number of the loop's iteration that
  * it is in, or NULL, and has_inner says that another is in it. */
 static TlValue *
 role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *sum)
 {
    TlBuilder *b = &g->b;
+   if (!has_inner && l->is_scaled)
+      return role_scaled_loop(g, l, outer, sum);
    TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[has_inner ? GEN_MORE_TRIPS : GEN_TRIPS],
                       tl_const_int(b, TL_I32, 1), sum};
    if (g->for_turns && outer && gen_chance(g, 40)) /* fewer in each turn */
@@ -258,6 +325,7 @@ gen_step_role_dots(Gen *g)
       l.pages = gen_buffer(g, TL_U32, all, GEN_TINY);
    if (gen_chance(g, g->for_turns ? 40 : 10))
       l.rows = gen_buffer(g, TL_FP32, ROWS * all, GEN_TINY);
+   l.is_scaled = l.has_two && gen_chance(g, 50);
    if (l.has_two) {
       l.values = gen_buffer(g, l.in, l.cols * l.cols * all, GEN_TINY);
       l.first = role_tile(g, l.left, (const uint32_t[]){ROWS, l.depth}, NULL, false);
@@ -274,5 +342,5 @@ gen_step_role_dots(Gen *g)
    }
    if (gen_chance(g, 50)) /* rounded, it may go another way to memory */
       gen_store_plain(g, tl_t1(&g->b, TL_OP_CAST, gen_with(g, sum->type, l.in), sum));
-   gen_store_plain(g, gen_know(g, sum, (Fact){.lo = -0x1p24, .hi = 0x1p24, .whole = true}));
+   gen_store_plain(g, gen_know(g, sum, (Fact){.lo = -0x1p24, .hi = 0x1p24, .whole = !l.is_scaled}));
 }
