@@ -21,13 +21,15 @@
  *      does not change;
  *    - the loop carries sums of products whose K that dimension is, and indices and pointers that
  *      advance by what it does not change.
- * Sums are then added up in the order in which they were.
+ * Sums are then added up in the order in which they were.  Sums kept relative to a running maximum
+ * (scaled_sums.h), which are reductions and products along the dimension, share one maximum and one
+ * scaling: they are put together up to 128 elements, and differ by rounding.
  *
- * Where the masks of all loads end with the loop's last iteration, no loop is left behind it: what
- * is beyond is zeros.  Refused: everything else in the body (effects, other loops, reductions),
- * strict floating point, fp8 sums that are promoted, tiles for which registers have
- * no room, and `loop_unroll_factor=1`, which asks for the loop as it is.  A widened loop's K fills
- * 128 bytes, so the pass ends. */
+ * No loop is left behind it where the bounds are multiples of the wide step, or the masks of all
+ * loads end with the last iteration: what is beyond is zeros.  Refused: everything else in the body
+ * (effects, other loops, other reductions), strict floating point, fp8 sums that are promoted,
+ * tiles for which registers have no room, loops that run fewer than twice the wide one's iterations,
+ * and `loop_unroll_factor=1`, which asks for the loop as it is. */
 #include "ir/affine.h"
 #include "ir/control.h"
 #include "ir/pressure.h"
