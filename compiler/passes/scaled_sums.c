@@ -210,13 +210,6 @@ adding(const TlScaledSums *s, unsigned i, const TlValue **scale)
    return NULL;
 }
 
-const TlOp *
-tl_scaled_sum_adds(const TlScaledSums *s, unsigned i)
-{
-   const TlValue *scale;
-   return s->sums[i] == TL_SCALED_SUM ? adding(s, i, &scale) : NULL;
-}
-
 /* Is v = e^(by * -after) times what does not depend on the statistic? */
 static bool
 is_weight(const TlScaledSums *s, const TlValue *v, unsigned *steps)

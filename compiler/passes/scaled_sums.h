@@ -32,14 +32,11 @@ typedef struct TlScaledSums {
 
 /* The sums of a `for` in the TYPED state; false: it keeps none. */
 bool tl_find_scaled_sums(TlArena *arena, const TlOp *loop, TlScaledSums *out);
-/* What number i of the loop adds to the scaled one: the first of the products that do, one after
- * the other, or the sum; NULL: it is no scaled sum. */
-const TlOp *tl_scaled_sum_adds(const TlScaledSums *s, unsigned i);
 /* Made of the statistic after the iteration, and of what the loop does not change. */
 bool tl_is_of_statistic(const TlScaledSums *s, const TlValue *v);
 /* Does v depend on a number that the loop carries and that is no index? */
 bool tl_depends_on_sums(const TlScaledSums *s, const TlValue *v);
-/* One associative operation on one tile: the operation; TL_NUM_OPCODES: something else. */
+/* The addition or maximum that it folds one tile by: the operation; TL_OP_COUNT: something else. */
 TlOpcode tl_reduce_opcode(const TlOp *reduce);
 
 #endif

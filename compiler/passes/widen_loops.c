@@ -28,8 +28,8 @@
  * No loop is left behind it where the bounds are multiples of the wide step, or the masks of all
  * loads end with the last iteration: what is beyond is zeros.  Refused: everything else in the body
  * (effects, other loops, other reductions), strict floating point, fp8 sums that are promoted,
- * tiles for which registers have no room, loops that run fewer than twice the wide one's iterations,
- * and `loop_unroll_factor=1`, which asks for the loop as it is. */
+ * tiles for which registers have no room, loops that run fewer than twice the wide one's
+ * iterations, and `loop_unroll_factor=1`, which asks for the loop as it is. */
 #include "ir/affine.h"
 #include "ir/control.h"
 #include "ir/pressure.h"
