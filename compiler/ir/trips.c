@@ -115,8 +115,9 @@ tl_trips_are_multiple(TlAnalysis *facts, const TlOp *loop, unsigned by)
    int64_t step;
    if (!is_near(tl_for_step(loop), &step) || step <= 0)
       return false;
-   uint64_t of_lower = tl_axis_info(facts, tl_for_lower(loop))->divisibility[0];
-   uint64_t of_upper = tl_axis_info(facts, tl_for_upper(loop))->divisibility[0];
+   const TlAxisInfo *lower = tl_axis_info(facts, tl_for_lower(loop));
+   const TlAxisInfo *upper = tl_axis_info(facts, tl_for_upper(loop));
    uint64_t all = (uint64_t)step * by;
-   return of_lower % all == 0 && of_upper % all == 0;
+   return !lower->assumes_index && !upper->assumes_index && lower->divisibility[0] % all == 0 &&
+          upper->divisibility[0] % all == 0;
 }
