@@ -105,6 +105,7 @@ if ((bench)); then
    done
    TILEC_LIBRARY=$library timeout 480 python3 "$root/tests/bench/bench.py" "${bench_options[@]}" \
       --json "$out/bench.json" || failed+=(bench)
+   TILEC_LIBRARY=$library timeout 120 python3 "$root/tests/bench/graphs.py" || failed+=(graphs)
    scratch=$(mktemp -d)
    for example in pointwise norms layers sequences matmul attention decoding; do
       "$build/examples/$example" --on cpu --time 1 --describe "$scratch/$example.jsonl"
