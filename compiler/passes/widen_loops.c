@@ -68,6 +68,7 @@ typedef struct Widen {
    uint32_t width;         /* of an iteration along the dimension that the loop moves along */
    unsigned times;         /* as wide as that it becomes */
    unsigned warps, stages; /* of the block and of the loop then: choose_warps may take more */
+   uint64_t weights;       /* words that products of scaled sums take from registers then */
    uint8_t *use; /* by value id, of the body's: NOT_USED, USED, or USED + 1 + dimension widened */
    bool *is_sum; /* by value id: of a product that adds to what the loop carries, or a fold */
    TlScaledSums scaled; /* sums that the loop keeps relative to a statistic */
@@ -489,14 +490,14 @@ have_room(Widen *w)
       if (times > 1 && compares_indices(op))
          masks += tl_type_num_elems(v->type) * times / 2;
    }
-   uint64_t weights = words_of_weights(w, words);
-   uint64_t most = masks + weights + tl_pressure(w->cx->scratch, w->func, words, &at);
+   w->weights = words_of_weights(w, words);
+   uint64_t most = masks + w->weights + tl_pressure(w->cx->scratch, w->func, words, &at);
    unsigned spare = w->cx->uses_boxes ? SPARE : SPARE_OF_COPYING;
    w->warps = tl_warps_for_words(w->cx->target, w->func->num_warps, spare, most, &room);
    if (!room || (needs_warps && w->warps != w->func->num_warps))
       return false;
    return w->warps != TL_CONSUMER_WARPS ||
-          products + weights < (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
+          products + w->weights < (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
 }
 
 static uint64_t
@@ -568,7 +569,7 @@ wide_stages(const Widen *w)
 {
    enum { BLOCKS = 2, OF_ALONE = 3 };
    const TlTarget *target = w->cx->target;
-   uint64_t bytes = bytes_of_loads(w->body), sums = 0, wide_sums = 0;
+   uint64_t bytes = bytes_of_loads(w->body), sums = 0, wide_sums = w->weights;
    uint64_t most = target->sm_shared_bytes / BLOCKS;
    for (const TlOp *op = w->body->first; op; op = op->next)
       if (op->opcode == TL_OP_DOT) {
