@@ -800,6 +800,23 @@ last_place(const TlCompilation *comp)
    return here.file ? here : tl_range(comp->file, 0, 0);
 }
 
+static void
+report_late(TlCompilation *comp, const TilecCompileOptions *o)
+{
+   unsigned ms = o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
+   tl_report(&comp->diags, E0266, last_place(comp), ms);
+}
+
+/* After the last stage that ran; a deadline seen between two of them names a place, too. */
+static TilecStatus
+ended(TlCompilation *comp, const TilecCompileOptions *o, TilecStatus status)
+{
+   end_deadline(comp);
+   if (status == TILEC_CANCELLED && comp->file && !(o->cancel && *o->cancel))
+      report_late(comp, o);
+   return status;
+}
+
 /* After the jump: an error that names the place, in the little memory kept for it. */
 static TilecStatus
 ran_out(TlCompilation *comp, const TilecCompileOptions *o)
@@ -815,9 +832,8 @@ ran_out(TlCompilation *comp, const TilecCompileOptions *o)
       return status;
    if (limit)
       comp->mem.limit_bytes = limit + KEPT;
-   unsigned ms = o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
    if (is_late)
-      tl_report(&comp->diags, E0266, last_place(comp), ms);
+      report_late(comp, o);
    else
       tl_report(&comp->diags, E0232, last_place(comp), limit >> 20);
    return status;
@@ -829,9 +845,7 @@ tl_compile(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExt
    if (setjmp(comp->oom))
       return ran_out(comp, o);
    Run r = start(comp, o, extra);
-   TilecStatus status = compile(&r);
-   end_deadline(comp);
-   return status;
+   return ended(comp, o, compile(&r));
 }
 
 TilecStatus
@@ -842,9 +856,7 @@ tl_check(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra
    Run r = start(comp, o, extra);
    r.checks = true;
    r.stop = r.stop < TILEC_STAGE_LOWERED ? r.stop : TILEC_STAGE_LOWERED;
-   TilecStatus status = compile(&r);
-   end_deadline(comp);
-   return status;
+   return ended(comp, o, compile(&r));
 }
 
 TilecStatus

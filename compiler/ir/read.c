@@ -760,13 +760,14 @@ find_opcode(Reader *r, TlOpcode *out)
 {
    if (r->tok != TOK_WORD)
       return fail_expected(r, "an operation");
-   const char *best = NULL;
-   unsigned best_distance = 1 + (unsigned)strlen(r->word) / 4 + 1;
-   for (unsigned i = 0; i < TL_OP_COUNT; i++) {
+   for (unsigned i = 0; i < TL_OP_COUNT; i++)
       if (strcmp(r->word, tl_op_info[i].text) == 0) {
          *out = (TlOpcode)i;
          return true;
       }
+   const char *best = NULL;
+   unsigned best_distance = 1 + (unsigned)strlen(r->word) / 4 + 1;
+   for (unsigned i = 0; i < TL_OP_COUNT; i++) {
       unsigned d = tl_edit_distance(r->word, tl_op_info[i].text, best_distance);
       if (d < best_distance) {
          best_distance = d;

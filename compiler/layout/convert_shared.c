@@ -415,8 +415,8 @@ tl_convert_offset(const TlConvertPlan *plan, TlConvertSide side, uint32_t r, uin
 {
    uint64_t hw = tl_ll_pack(side_layout(plan, side), r, lane, warp, block);
    uint32_t offset = 0;
-   for (unsigned i = 0; hw >> i; i++)
-      offset ^= hw >> i & 1 ? plan->shared.access[side].col[i] : 0;
+   for (; hw; hw &= hw - 1)
+      offset ^= plan->shared.access[side].col[__builtin_ctzll(hw)];
    return offset;
 }
 

@@ -44,11 +44,9 @@ uint32_t
 tl_ll_apply_packed(const TlLinear *l, uint64_t hw)
 {
    uint32_t element = 0;
-   for (unsigned i = 0; hw; i++, hw >>= 1)
-      if (hw & 1) {
-         assert(i < tl_ll_in_bits(l));
-         element ^= l->col[i];
-      }
+   assert(hw >> tl_ll_in_bits(l) == 0);
+   for (; hw; hw &= hw - 1)
+      element ^= l->col[__builtin_ctzll(hw)];
    return element;
 }
 

@@ -7,7 +7,7 @@ import bomb_run
 from bombs_host import HOST
 from bombs_texts import K, PY, TEXTS, kernel, value
 
-LIMIT_MS = 2000  # given to tilec
+LIMIT_MS = 1000  # given to tilec
 SLACK_S = 3.0    # beyond it
 
 def dots(n):

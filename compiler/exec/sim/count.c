@@ -19,8 +19,8 @@ typedef struct Stream {
    uint32_t bytes;
    uint32_t seen[SIM_WARP]; /* times a lane came */
    uint32_t first;          /* number of the oldest one kept */
-   uint32_t len, cap;
-   Pending *pending;
+   uint32_t begin, len, cap;
+   Pending *pending; /* those kept begin at `begin` */
 } Stream;
 
 struct SimCounter {
@@ -96,23 +96,33 @@ finish(SimBlock *b, const Stream *s, const Pending *p)
    }
 }
 
+/* Room for len + 1 of them.  Those before `begin` are given up when they are half of the room, so
+ * that each access moves once or twice however far a lane is ahead. */
+static void
+make_room(SimThread *t, Stream *s)
+{
+   Pending *to = s->pending;
+   if (s->begin + s->len < s->cap)
+      return;
+   if (s->begin < s->cap / 2 || !s->cap) {
+      s->cap = s->cap ? s->cap * 2 : 8;
+      to = sim_alloc(t, s->cap * sizeof *to);
+   }
+   if (s->len)
+      memmove(to, s->pending + s->begin, s->len * sizeof *to);
+   s->pending = to;
+   s->begin = 0;
+}
+
 static Pending *
 pending_at(SimThread *t, Stream *s, uint32_t i)
 {
-   if (i >= s->cap) {
-      uint32_t cap = s->cap ? s->cap * 2 : 8;
-      while (cap <= i)
-         cap *= 2;
-      Pending *p = sim_alloc(t, cap * sizeof *p);
-      if (s->len)
-         memcpy(p, s->pending, s->len * sizeof *p);
-      s->pending = p;
-      s->cap = cap;
+   while (s->len <= i) {
+      make_room(t, s);
+      s->pending[s->begin + s->len++] = (Pending){0};
    }
-   assert(i < s->cap && s->len <= s->cap);
-   while (s->len <= i)
-      s->pending[s->len++] = (Pending){0};
-   return &s->pending[i];
+   assert(s->begin + s->len <= s->cap);
+   return &s->pending[s->begin + i];
 }
 
 void
@@ -136,13 +146,10 @@ sim_count_access(SimThread *t, const TlHostSite *h, SimCount kind, uint32_t acce
    p->came |= 1u << t->lane;
    p->lanes |= (uint32_t)is_on << t->lane;
    p->address[t->lane] = address;
-   uint32_t done = 0;
-   while (done < s->len && s->pending[done].came == UINT32_MAX)
-      finish(b, s, &s->pending[done++]);
-   if (done) {
-      memmove(s->pending, s->pending + done, (s->len - done) * sizeof *s->pending);
-      s->len -= done;
-      s->first += done;
+   while (s->len && s->pending[s->begin].came == UINT32_MAX) {
+      finish(b, s, &s->pending[s->begin++]);
+      s->len--;
+      s->first++;
    }
 }
 
@@ -155,8 +162,8 @@ sim_count_flush(SimBlock *b)
       if (!s)
          continue;
       for (uint32_t k = 0; k < s->len; k++)
-         finish(b, s, &s->pending[k]);
-      s->len = s->first = 0;
+         finish(b, s, &s->pending[s->begin + k]);
+      s->begin = s->len = s->first = 0;
       memset(s->seen, 0, sizeof s->seen);
    }
 }

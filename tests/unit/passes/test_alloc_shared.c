@@ -4,7 +4,7 @@
 #include "passes/lower/impl.h"
 #include "support/lowered_fixture.h"
 
-enum { MAX_BYTES = 1 << 20, MAX_VISIBLE = 64, NUM_SIZES = 3, TRIPS = 3, WALKS = 4 };
+enum { MAX_BYTES = 1 << 20, MAX_VISIBLE = 64, NUM_SIZES = 3, TRIPS = 3, WALKS = 4, GRANULE = 16 };
 
 static const unsigned log2_sizes[NUM_SIZES] = {8, 10, 13};
 
@@ -125,16 +125,16 @@ typedef struct Walk {
    TlLowerCx *cx;
    TlMap instance_of; /* TlOp of the local_alloc -> number of its latest buffer */
    uintptr_t next;
-   uintptr_t *owner; /* of each byte */
+   uintptr_t *owner; /* of each GRANULE bytes, which are nobody else's */
    unsigned buffers, scratch;
 } Walk;
 
 static void
 own(Walk *w, uint32_t offset, uint32_t bytes, uintptr_t instance)
 {
-   assert_true((uint64_t)offset + bytes <= w->cx->func->shared_bytes);
-   for (uint32_t i = 0; i < bytes; i++)
-      w->owner[offset + i] = instance;
+   assert_true((uint64_t)offset + bytes <= w->cx->func->shared_bytes && offset % GRANULE == 0);
+   for (uint32_t i = 0; i < bytes; i += GRANULE)
+      w->owner[(offset + i) / GRANULE] = instance;
 }
 
 static void
@@ -145,10 +145,10 @@ assert_intact(Walk *w, const TlValue *v)
    uintptr_t instance = (uintptr_t)tl_map_get(&w->instance_of, v->def);
    uint32_t offset = (uint32_t)tl_attr_int(v->def, TL_ATTR_OFFSET);
    uint32_t bytes = tl_memdesc_stage_bytes(v->type) * v->type->count;
-   for (uint32_t i = 0; i < bytes; i++)
-      if (w->owner[offset + i] != instance)
+   for (uint32_t i = 0; i < bytes; i += GRANULE)
+      if (w->owner[(offset + i) / GRANULE] != instance)
          fail_msg("byte %u of buffer %zu belongs to %zu\n%s", offset + i, (size_t)instance,
-                  (size_t)w->owner[offset + i], ir_print(&w->k->x, w->k->x.module));
+                  (size_t)w->owner[(offset + i) / GRANULE], ir_print(&w->k->x, w->k->x.module));
 }
 
 static void
@@ -201,7 +201,8 @@ buffers_alive_at_one_time_do_not_overlap(void **state)
          continue;
       }
       roomy += f->shared_bytes > 64 * 1024;
-      Walk w = {.k = &k, .cx = &cx, .owner = tl_new_array(k.scratch, uintptr_t, MAX_BYTES)};
+      Walk w = {
+         .k = &k, .cx = &cx, .owner = tl_new_array(k.scratch, uintptr_t, MAX_BYTES / GRANULE)};
       for (unsigned i = 0; i < WALKS; i++) {
          tl_map_init(&w.instance_of, k.scratch);
          walk_block(&w, f->body->block);
