@@ -315,18 +315,22 @@ print_fault(void *user, const char *text, size_t len)
    fprintf(stderr, "%.*s\n", (int)len, text);
 }
 
-/* By launch argument: an array made by "empty:", found by its memory. */
-static bool *
-empty_args(RunState *r, const TilecArg *args, size_t n)
+/* By launch argument: an array made by "empty:" or "zeros:", found by its memory. */
+static void
+note_new_arrays(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extra)
 {
    bool *empty = tl_new_array(r->c->arena, bool, n + 1);
+   bool *fresh = tl_new_array(r->c->arena, bool, n + 1);
    for (size_t i = 0; i < n; i++)
       for (unsigned k = 0; k < r->a.num; k++) {
          const TlCliValue *v = &r->a.list[k].value;
-         empty[i] |= args[i].kind == TILEC_ARG_POINTER && r->a.list[k].is_given &&
-                     v->kind == TL_CLI_ARRAY && v->is_empty && args[i].as.ptr == v->array.data;
+         bool is_it = args[i].kind == TILEC_ARG_POINTER && r->a.list[k].is_given &&
+                      v->kind == TL_CLI_ARRAY && args[i].as.ptr == v->array.data;
+         empty[i] |= is_it && v->is_empty;
+         fresh[i] |= is_it && (v->is_empty || v->is_zeros);
       }
-   return empty;
+   extra->empty = empty;
+   extra->fresh = fresh;
 }
 
 static int
@@ -345,9 +349,9 @@ run_on_cpu(RunState *r)
    TlHostExtra extra = {.checks = r->o.check                ? TL_HOST_CHECKED
                                   : profile || r->time_runs ? TL_HOST_PLAIN /* they cost time */
                                                             : TL_HOST_WATCHED,
-                        .empty = empty_args(r, args, n),
                         .as_json = tl_cmd_is_json(r->c),
                         .in_color = r->c->color};
+   note_new_arrays(r, args, n, &extra);
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},

@@ -118,6 +118,7 @@ typedef enum TlHostChecks {
 typedef struct TlHostExtra {
    TlHostChecks checks;        /* what else is looked for */
    const bool *empty;          /* by launch argument: nothing is in it that means anything */
+   const bool *fresh;          /* likewise: it was made for the run */
    struct TlExecStats *counts; /* of the CPU executor, added to */
    struct TlSimStats *stats;   /* of the simulator, added to */
    bool as_json, in_color;     /* what on_fault is given; TilecFault has plain text */

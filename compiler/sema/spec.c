@@ -1269,6 +1269,8 @@ check_complete(TlSema *s, Spec *p)
          ok &= !(a->is_constant && a->constant.kind == TL_SV_POISON);
       } else if (is_constexpr(p, i) && tl_misnamed_value(s, p->meta.autotune, p->fn, q->name)) {
          ok = false; /* and so is what the configurations give, perhaps under another name */
+      } else if (is_constexpr(p, i) && !tl_check_tuning(s, p->fn)) {
+         return false; /* what it would have got from there */
       } else if (is_constexpr(p, i)) {
          tl_report(s->diags, E0272, q->node.range, q->name);
          if (p->heuristic_failed[i])
