@@ -36,6 +36,7 @@ typedef struct TlCompileExtra {
    void (*reached)(void *user, const TlFunc *f);
    void *reached_user;
    bool has_block_each;       /* the launcher knows no grid but the program's own */
+   bool lints;                /* keeps what tl_check would warn of in the first entry: `lints` */
    bool watch;                /* tl_check: keeps names and values for queries, stops at types */
    TlWarnings warnings;       /* zero: what every command shows */
    uint32_t max_errors;       /* 0 = 20 */
@@ -54,7 +55,8 @@ typedef struct TlCompilation {
    TlModule *module;
    TlAstModule *ast;            /* of the main source; NULL for .tir files */
    TlSema *sema;                /* likewise */
-   struct TlNames *names;       /* likewise, by tl_check */
+   struct TlNames *names;       /* likewise, by tl_check, and where lints are kept */
+   const TlDiag *lints;         /* not among the diagnostics; in order */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
    TlMap symbols;               /* names that they may not have any more */

@@ -465,11 +465,14 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
       return;
    }
    run_threads(arena, run, threads, fault);
+   bool is_told = false;
    for (uint32_t i = 0; plan->checked && o->warn && i < 2 * plan->num_insts; i++)
-      if (run->warnings[i].fault.kind && run->warnings[i].program <= run->failed)
+      if (run->warnings[i].fault.kind && run->warnings[i].program <= run->failed) {
          o->warn(o->user, &run->warnings[i].fault);
-   if (plan->checked && o->warn && fault->kind == TL_FAULT_NONE)
-      tl_cpu_tell_unwritten(arena, run);
+         is_told = true;
+      }
+   if (plan->checked && o->warn && fault->kind == TL_FAULT_NONE && !is_told)
+      tl_cpu_tell_unwritten(arena, run); /* beside others it would be most often the same mistake */
 }
 
 TlExecStatus

@@ -73,6 +73,7 @@ typedef enum TlFaultKind {
    TL_FAULT_WRAP,           /* checked, a warning: an int32 index wrapped */
    TL_FAULT_SIGN,           /* checked, a warning: an index that is divided is negative */
    TL_FAULT_OVERFLOW,       /* watched, a warning: a sum of finite numbers is infinite */
+   TL_FAULT_UNFIT,          /* watched, a warning: an integer does not hold what it is made of */
    TL_FAULT_STEP,           /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
@@ -100,18 +101,18 @@ typedef struct TlExecFault {
    uint32_t element[TL_MAX_RANK]; /* index within the tile */
    uint32_t other[3];             /* RACE: the other program, when `limit` is not -1 */
    uint32_t peer[TL_MAX_RANK];    /* TWICE: the other element of the tile */
-   const char *buffer;  /* BOUNDS, MISALIGNED, READ_ONLY, RACE, TWICE, UNWRITTEN: its name */
-   int64_t byte;        /* offset of the access from the start of the buffer; UNWRITTEN:
+   const char *buffer;            /* its name, of faults of an access, RACE, TWICE, UNWRITTEN */
+   int64_t byte;                  /* offset of the access from the start of the buffer; UNWRITTEN:
                                      of the first element that is left out */
-   uint32_t bytes;      /* accessed */
-   uint32_t elem_bytes; /* of an element of the buffer; 0: as many as `bytes` */
+   uint32_t bytes;                /* accessed */
+   uint32_t elem_bytes;           /* of an element of the buffer; 0: as many as `bytes` */
    uint64_t buffer_bytes;
    TlExecMask mask;  /* BOUNDS */
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
-                MEMORY: the limit; ARGUMENT: value, divisor; UNWRITTEN: elements, and are they
-                all from the first on? */
+                MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
+                UNWRITTEN: elements, and are they all from the first on? */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */

@@ -147,6 +147,17 @@ tl_exec_promise(const TlOp *hint)
    return name[tl_attr_int(hint, TL_ATTR_HINT)];
 }
 
+static void
+report_unfit(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   long long low = f->text[0] == 'u' ? 0 : -(long long)f->limit - 1;
+   tl_report(diags, W0609, f->range, (long long)f->value, f->text, low, (long long)f->limit, place);
+   tl_help(diags,
+           "what does not fit has no value that counts: scale it, or cut it off before, "
+           "tl.clamp(x, %lld.0, %lld.0)",
+           low, (long long)f->limit);
+}
+
 /* A descriptor is made by a call that promises more than it says. */
 static void
 report_promise(TlDiags *diags, const TlExecFault *f, const char *place)
@@ -237,6 +248,9 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       tl_report(diags, W0606, f->range, f->text, strcmp(f->text, "fp16") == 0 ? "65504" : "3.39e38",
                 place);
       tl_help(diags, "add in fp32: x.to(tl.float32)");
+      break;
+   case TL_FAULT_UNFIT:
+      report_unfit(diags, f, place);
       break;
    case TL_FAULT_STEP:
       tl_report(diags, E0609, f->range, f->op, place);
