@@ -62,6 +62,16 @@ tl_diag_group(TlDiagCode code)
    return row[code].severity == TL_SEV_WARNING ? TL_WARNING_OTHER : TL_WARNING_COUNT;
 }
 
+bool
+tl_diag_is_of_programs(TlDiagCode code)
+{
+   static const bool named[TL_DIAG_COUNT] = {
+#define TL_OF_PROGRAMS(code) [TL_DIAG_##code] = true,
+#include "base/warnings.def"
+   };
+   return named[code];
+}
+
 /* Is the group or code among the names of the comment, "unused, W0204"? */
 static bool
 is_named(const char *names, size_t len, TlDiagCode code)

@@ -61,6 +61,8 @@ const char *tl_severity_word(TlSeverity severity);                  /* "error" *
 
 const char *tl_diag_format(TlDiagCode code);   /* the row's text */
 TlWarningGroup tl_diag_group(TlDiagCode code); /* of a warning; TL_WARNING_COUNT of others */
+/* Does what it warns of go wrong between programs only? */
+bool tl_diag_is_of_programs(TlDiagCode code);
 /* Whoever makes a remark of a group asks first. */
 bool tl_wants_remarks(const TlDiags *d, const char *group);
 /* Is a warning of this code silenced by a comment where the range begins? */

@@ -409,30 +409,29 @@ tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type)
 }
 
 bool
-tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_given)
+tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, TlCmdGrid *out)
 {
    const char *text = tl_option(&c->cl, TL_OPT_GRID), *p = text;
-   *is_given = text && text[strspn(text, "0123456789, ")] == 0;
+   bool are_numbers = text && text[strspn(text, "0123456789, ")] == 0;
    const char *eq = text ? strchr(text, '=') : NULL;
+   *out = (TlCmdGrid){.size = {1, 1, 1}};
    if (eq && eq[1] != '=' && eq > text && !strchr("=<>!", eq[-1]))
       return tl_cmd_refuse("--grid takes X[,Y[,Z]] without names, as in 128,2; found '%s'", text);
-   if (text && !*is_given)
+   if (text && !are_numbers)
       o->grid = text;
-   for (unsigned i = 0; i < 3; i++)
-      grid[i] = 1;
-   for (unsigned i = 0; *is_given && i < 3; i++) {
+   while (are_numbers && out->num < 3) {
       char *end;
       unsigned long v = strtoul(p, &end, 10);
-      if (end == p || v > INT32_MAX || (*end && *end != ',') || (*end && i == 2))
+      if (end == p || v > INT32_MAX || (*end && *end != ',') || (*end && out->num == 2))
          break;
-      grid[i] = (uint32_t)v;
+      out->size[out->num++] = (uint32_t)v;
       if (!*end)
          return true;
       p = end + 1;
    }
-   return !*is_given || tl_cmd_refuse("--grid takes X[,Y[,Z]], up to three numbers below "
-                                      "2147483648, as in 128,2; found '%s'",
-                                      text);
+   return !are_numbers || tl_cmd_refuse("--grid takes X[,Y[,Z]], up to three numbers below "
+                                        "2147483648, as in 128,2; found '%s'",
+                                        text);
 }
 
 /* ---- what a launch moves and does ---- */

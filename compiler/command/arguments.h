@@ -53,9 +53,13 @@ const char *tl_cmd_arg_value(TlArena *arena, const TlCmdArg *a);
 TilecTensor *tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type);
 bool tl_cmd_is_descriptor(const char *type); /* NULL: no */
 
-/* --grid as numbers.  *is_given false: there is none, or an expression, which becomes an option of
- * the compilation in place of the kernel's own.  False after a message. */
-bool tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, uint32_t grid[3], bool *is_given);
+typedef struct TlCmdGrid {
+   uint32_t size[3]; /* 1 where none is given */
+   unsigned num;     /* sizes that are given; 0: --grid is not, or an expression */
+} TlCmdGrid;
+/* --grid as numbers.  An expression becomes an option of the compilation, in place of the kernel's
+ * own.  False after a message. */
+bool tl_cmd_grid(TlCommand *c, TilecCompileOptions *o, TlCmdGrid *out);
 
 TilecStatus tl_cmd_args_upload(TlCmdArgs *a, TilecRuntime *rt);
 TilecStatus tl_cmd_args_download(TlCmdArgs *a);

@@ -8,8 +8,8 @@
 #include "command/nvtx.h"
 #include "command/ptxas.h"
 #include "command/run_results.h"
+#include "command/run_warnings.h"
 #include "exec/sim/sim.h"
-#include "ir/walk.h"
 #include "tilec/runtime.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ typedef struct RunState {
    TilecKernel *kernel;
    TlCmdImage image;
    uint32_t grid[3];
-   bool grid_is_given;   /* by numbers */
+   unsigned grid_sizes;  /* that --grid gives as numbers; 0: none */
    bool grid_is_odd;     /* its expression names an argument that is not an integer */
    uint32_t time_runs;   /* 0 = no timing */
    double launch_ms;     /* of the first launch */
@@ -40,6 +40,7 @@ typedef struct RunState {
    double bytes, flops;  /* --bytes, --flops; 0 = not given */
    TlExecStats counts;   /* --profile on the CPU executor */
    TlSimStats sim_stats; /* --stats, --profile on the simulator */
+   bool has_warned;      /* of what the kernel's text shows */
    TlRunResults results;
 } RunState;
 
@@ -272,7 +273,7 @@ own_grid(RunState *r)
 static int
 choose_grid(RunState *r)
 {
-   if (!r->grid_is_given && !own_grid(r))
+   if (!r->grid_sizes && !own_grid(r))
       return EXIT_PROGRAM;
    if (!r->grid[0] || !r->grid[1] || !r->grid[2])
       tl_cmd_error("warning: the grid is %u,%u,%u: no program runs", r->grid[0], r->grid[1],
@@ -315,18 +316,23 @@ print_fault(void *user, const char *text, size_t len)
    fprintf(stderr, "%.*s\n", (int)len, text);
 }
 
-/* By launch argument: an array made by "empty:", found by its memory. */
-static bool *
-empty_args(RunState *r, const TilecArg *args, size_t n)
+/* By launch argument: an array made by "empty:" or "zeros:", found by its memory.  What a kernel
+ * leaves out of them is no news where its text has shown why. */
+static void
+note_new_arrays(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extra)
 {
    bool *empty = tl_new_array(r->c->arena, bool, n + 1);
+   bool *fresh = tl_new_array(r->c->arena, bool, n + 1);
    for (size_t i = 0; i < n; i++)
       for (unsigned k = 0; k < r->a.num; k++) {
          const TlCliValue *v = &r->a.list[k].value;
-         empty[i] |= args[i].kind == TILEC_ARG_POINTER && r->a.list[k].is_given &&
-                     v->kind == TL_CLI_ARRAY && v->is_empty && args[i].as.ptr == v->array.data;
+         bool is_it = args[i].kind == TILEC_ARG_POINTER && r->a.list[k].is_given &&
+                      v->kind == TL_CLI_ARRAY && args[i].as.ptr == v->array.data;
+         empty[i] |= is_it && v->is_empty;
+         fresh[i] |= is_it && (v->is_empty || v->is_zeros) && !r->has_warned;
       }
-   return empty;
+   extra->empty = empty;
+   extra->fresh = fresh;
 }
 
 static int
@@ -345,9 +351,9 @@ run_on_cpu(RunState *r)
    TlHostExtra extra = {.checks = r->o.check                ? TL_HOST_CHECKED
                                   : profile || r->time_runs ? TL_HOST_PLAIN /* they cost time */
                                                             : TL_HOST_WATCHED,
-                        .empty = empty_args(r, args, n),
                         .as_json = tl_cmd_is_json(r->c),
                         .in_color = r->c->color};
+   note_new_arrays(r, args, n, &extra);
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},
@@ -547,125 +553,43 @@ choose_arch(RunState *r)
       r->o.arch = tl_arena_strdup(r->c->arena, d.arch);
 }
 
-/* ---- what the kernel's text shows ---- */
+/* Where launches are timed they alone count. */
 static bool
-is_told(const TlDiags *diags, const TlDiag *of)
+wants_warnings(const RunState *r)
 {
-   for (const TlDiag *d = diags->first; d; d = d->next)
-      if (d->code == of->code && d->range.begin == of->range.begin)
-         return true;
-   return false;
+   return !r->time_runs && !tl_option(&r->c->cl, TL_OPT_PROFILE);
 }
 
-/* Kernels of the file other than the one that runs. */
-static bool
-is_in_another(const RunState *r, TlCompilation *comp, TlRange range)
-{
-   const TlKernelInfo *k;
-   unsigned n = tl_sema_kernels(comp->sema, &k);
-   for (unsigned i = 0; i < n; i++)
-      if (!k[i].is_helper && strcmp(k[i].name, r->o.kernel) != 0 && range.file == k[i].range.file &&
-          k[i].range.begin <= range.begin && range.end <= k[i].range.end)
-         return true;
-   return false;
-}
-
-/* What goes wrong where programs are several; here is one. */
-static bool
-is_of_programs(const RunState *r, TlDiagCode code)
-{
-   return r->grid[0] == 1 && r->grid[1] == 1 && r->grid[2] == 1 &&
-          (code == TL_DIAG_W0238 || code == TL_DIAG_W0239 || code == TL_DIAG_W0264 ||
-           code == TL_DIAG_W0269 || code == TL_DIAG_W0270);
-}
-
-/* Leaves the warnings that are news; false: -Werror makes an error of one. */
-static bool
-keep_news(RunState *r, TlCompilation *comp)
-{
-   TlDiag **link = &comp->diags.first;
-   bool is_fine = true;
-   for (TlDiag *d = *link; d; d = d->next) {
-      bool is_news = tl_diag_group(d->code) < TL_WARNING_COUNT && !is_told(&r->comp.diags, d) &&
-                     !is_in_another(r, comp, d->range) && !is_of_programs(r, d->code);
-      if (!is_news)
-         continue;
-      is_fine &= d->severity != TL_SEV_ERROR;
-      *link = d;
-      link = &d->next;
-   }
-   *link = NULL;
-   comp->diags.num_errors = 0;
-   comp->error[0] = 0;
-   return is_fine;
-}
-
-/* The sizes that --grid has: X[,Y[,Z]]; commas in parentheses are of arguments. */
+/* Sizes that the grid is written with; 3: it is the kernel's own, which is checked with it. */
 static unsigned
-num_sizes(const char *grid)
+num_sizes(const RunState *r)
 {
-   unsigned n = 1;
-   int depth = 0;
-   for (const char *p = grid; *p; p++) {
-      depth += (*p == '(') - (*p == ')');
-      n += *p == ',' && depth == 0;
-   }
-   return n;
+   unsigned n = 0;
+   while (r->o.grid && n < 3 && r->comp.info.kernels[0].grid[n])
+      n++;
+   return r->grid_sizes ? r->grid_sizes : n ? n : 3;
 }
 
-/* program_id(1) under --grid=8, where nothing tells the 8 programs apart. */
-static void
-warn_of_axes(const RunState *r, TlCompilation *comp)
-{
-   const char *grid = tl_option(&r->c->cl, TL_OPT_GRID);
-   const TlFunc *f = comp->entries.len ? comp->entries.data[0].func : NULL; /* TYPED */
-   const TlBlock *top = f ? f->body->block : NULL;
-   const TlOp *beyond = NULL;
-   unsigned n = grid ? num_sizes(grid) : 3;
-   bool asks[3] = {false};
-   for (const TlOp *op = top ? top->first : NULL; op; op = tl_walk_next(op, top)) {
-      if (op->opcode != TL_OP_PROGRAM_ID && op->opcode != TL_OP_NUM_PROGRAMS)
-         continue;
-      int64_t axis = tl_attr_int(op, TL_ATTR_AXIS);
-      asks[axis] = true;
-      if (op->opcode == TL_OP_PROGRAM_ID && axis >= n && !beyond)
-         beyond = op;
-   }
-   for (int i = 0; i < 3 && beyond; i++) {
-      if (asks[i] || r->grid[i] < 2)
-         continue;
-      tl_report(
-         &comp->diags, W0232, beyond->range, n, n == 1 ? "" : "s",
-         tl_arena_printf(r->c->arena, "program_id(%d)", (int)tl_attr_int(beyond, TL_ATTR_AXIS)));
-      tl_help(&comp->diags, "nothing asks for program_id(%d), whose %u programs do the same", i,
-              r->grid[i]);
-      return;
-   }
-}
-
-/* Warns of what `tilec check` finds in the kernel, typed as for this launch; false: one of that is
- * an error.  Where launches are timed they alone count. */
+/* False: -Werror makes an error of one.  What the cache has was not compiled now. */
 static bool
 warn_of_mistakes(RunState *r)
 {
-   if (r->time_runs || tl_option(&r->c->cl, TL_OPT_PROFILE))
-      return true;
+   TlRunWarnings w = {.c = r->c, .sizes = num_sizes(r), .told = r->comp.diags.first};
+   memcpy(w.grid, r->grid, sizeof w.grid);
+   if (!r->rt)
+      return tl_run_warn(&w, &r->comp, &r->has_warned);
    TlEntrySpec entry = {r->o.kernel, r->o.signature};
    TilecCompileOptions o = r->o;
    o.stop_after = TILEC_STAGE_IR;
    o.keep_stages = 0;
    o.remarks = NULL;
-   TlCompileExtra extra = {.entries = &entry, .num_entries = 1, .warnings = r->extra.warnings};
-   extra.warnings.initial = TL_WARNINGS_RUN;
+   TlCompileExtra extra = {
+      .entries = &entry, .num_entries = 1, .warnings = r->extra.warnings, .lints = true};
    TlCompilation comp;
    bool is_fine = true;
-   if (tl_compilation_init(&comp, NULL, &extra) == TILEC_OK) {
-      (void)tl_check(&comp, &o, &extra); /* errors have no part in the launch: it was compiled */
-      warn_of_axes(r, &comp);
-      is_fine = !comp.sema || keep_news(r, &comp);
-      if (comp.sema)
-         tl_cmd_diagnostics(r->c, &comp);
-   }
+   if (tl_compilation_init(&comp, NULL, &extra) == TILEC_OK &&
+       tl_compile(&comp, &o, &extra) == TILEC_OK)
+      is_fine = tl_run_warn(&w, &comp, &r->has_warned);
    tl_compilation_free(&comp);
    return is_fine;
 }
@@ -685,6 +609,7 @@ compile_and_run(RunState *r)
    r->o.keep_stages |= shown ? TILEC_STAGE_BIT(shown) : 0;
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
    r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
+   r->extra.lints = !r->rt && wants_warnings(r);
    TilecStatus status = r->rt ? tl_cmd_compile_cached(r->c, &r->comp, &r->o, &r->extra, &r->image)
                               : tl_compile(&r->comp, &r->o, &r->extra);
    if (status == TILEC_OK && shown && r->comp.text[shown])
@@ -697,7 +622,7 @@ compile_and_run(RunState *r)
       return EXIT_ENVIRONMENT;
    if ((code = choose_grid(r)) != EXIT_OK)
       return code;
-   if (!warn_of_mistakes(r))
+   if (wants_warnings(r) && !warn_of_mistakes(r))
       return EXIT_PROGRAM;
    r->comp.diags.first = r->comp.diags.last = NULL; /* shown already */
    tl_results_before(&r->results, &r->comp.info.kernels[0]);
@@ -720,8 +645,11 @@ tl_cmd_run(TlCommand *c)
    if (dot && strcmp(dot, ".tir") == 0)
       return tl_cmd_misuse("%s: 'run' takes the source of a kernel; IR text can be built, not run",
                            r->o.file);
-   if (!tl_cmd_grid(c, &r->o, r->grid, &r->grid_is_given))
+   TlCmdGrid grid;
+   if (!tl_cmd_grid(c, &r->o, &grid))
       return EXIT_USAGE;
+   memcpy(r->grid, grid.size, sizeof r->grid);
+   r->grid_sizes = grid.num;
    const char *time = tl_option(&c->cl, TL_OPT_TIME);
    if (time && *time && !tl_cmd_number(c, TL_OPT_TIME, 1000000, &r->time_runs))
       return EXIT_USAGE;

@@ -174,13 +174,12 @@ collect(TlMeasure *m)
 static bool
 read_grid(TlMeasure *m)
 {
-   uint32_t numbers[3];
-   bool are_numbers;
+   TlCmdGrid grid;
    const char *text = tl_option(&m->c->cl, TL_OPT_GRID);
    m->launch = (TilecLaunch){.grid = {TILEC_OWN_GRID, 1, 1}};
-   if (!tl_cmd_grid(m->c, &m->o, numbers, &are_numbers))
+   if (!tl_cmd_grid(m->c, &m->o, &grid))
       return false;
-   if (are_numbers)
+   if (grid.num)
       m->o.grid = tl_arena_printf(m->c->arena, "(%s)", text);
    return true;
 }

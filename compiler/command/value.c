@@ -201,6 +201,7 @@ made_up(TlArena *arena, const char *how, const char *rest, TlCliValue *out, cons
    }
    out->kind = TL_CLI_ARRAY;
    out->is_empty = strcmp(how, "empty") == 0;
+   out->is_zeros = strcmp(how, "zeros") == 0;
    if (out->is_empty) /* poison: a kernel that leaves elements unwritten is seen */
       memset(a->data, 0xCD, a->bytes);
    else

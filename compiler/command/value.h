@@ -18,6 +18,7 @@ typedef struct TlCliValue {
    bool is_u64;   /* INT: `i` holds the bits of a value of 2^63 and more */
    double f;      /* FLOAT */
    bool is_empty; /* ARRAY: made by "empty:" */
+   bool is_zeros; /* ARRAY: made by "zeros:" */
    TlArray array; /* ARRAY; freed by the caller.  Its fault: what kept it from being one */
 } TlCliValue;
 

@@ -36,6 +36,7 @@ typedef struct TlCompileExtra {
    void (*reached)(void *user, const TlFunc *f);
    void *reached_user;
    bool has_block_each;       /* the launcher knows no grid but the program's own */
+   bool lints;                /* keeps what tl_check would warn of in the first entry: `lints` */
    bool watch;                /* tl_check: keeps names and values for queries, stops at types */
    TlWarnings warnings;       /* zero: what every command shows */
    uint32_t max_errors;       /* 0 = 20 */
@@ -54,7 +55,8 @@ typedef struct TlCompilation {
    TlModule *module;
    TlAstModule *ast;            /* of the main source; NULL for .tir files */
    TlSema *sema;                /* likewise */
-   struct TlNames *names;       /* likewise, by tl_check */
+   struct TlNames *names;       /* likewise, by tl_check, and where lints are kept */
+   const TlDiag *lints;         /* not among the diagnostics; in order */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
    TlMap symbols;               /* names that they may not have any more */
@@ -118,6 +120,7 @@ typedef enum TlHostChecks {
 typedef struct TlHostExtra {
    TlHostChecks checks;        /* what else is looked for */
    const bool *empty;          /* by launch argument: nothing is in it that means anything */
+   const bool *fresh;          /* likewise: it was made for the run */
    struct TlExecStats *counts; /* of the CPU executor, added to */
    struct TlSimStats *stats;   /* of the simulator, added to */
    bool as_json, in_color;     /* what on_fault is given; TilecFault has plain text */

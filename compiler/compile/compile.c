@@ -249,7 +249,7 @@ parse(Run *r)
 static TilecStatus
 find_names(Run *r)
 {
-   if (r->checks)
+   if (r->checks || r->extra->lints)
       r->comp->names = tl_names_of(r->comp->arena, r->comp->sources, r->comp->ast);
    return TILEC_OK;
 }
@@ -380,7 +380,11 @@ type_kernels(Run *r)
    if (status != TILEC_OK)
       return status;
    r->comp->func = r->comp->entries.data[0].func;
-   return diagnosed(r->comp);
+   status = diagnosed(r->comp);
+   if (status == TILEC_OK && r->extra->lints)
+      r->comp->lints = tl_sema_lint_compiled(r->comp->sema, r->comp->names, r->comp->func,
+                                             r->comp->entries.data[0].kernel);
+   return status;
 }
 
 /* ---- all kernels of a file, for tl_check ---- */

@@ -129,10 +129,12 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
          return bad_argument(h, p, "it is missing");
       }
       bool is_empty = h->extra.empty && h->extra.empty[next];
+      bool is_fresh = h->extra.fresh && h->extra.fresh[next];
       const TilecArg *a = &h->launch->args[next++];
       if (!p->is_runtime)
          continue; /* folded: the code has its value */
       TilecStatus status = one_arg(h, p, a, &args[n]);
+      args[n].is_fresh = is_fresh;
       args[n++].is_empty = is_empty;
       if (status != TILEC_OK)
          return status;

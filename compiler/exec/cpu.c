@@ -338,8 +338,11 @@ make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
                                        .name = a->name ? a->name
                                                : p     ? p->name
                                                        : "?"};
-      if (run->plan->has_empty && a->is_empty && a->bytes && a->bytes <= most_watched)
-         run->buffers[i].written = tl_new_array(arena, uint8_t, a->bytes);
+      bool is_watched = run->plan->checked && a->bytes && a->bytes <= most_watched;
+      if (is_watched && (a->is_empty || a->is_fresh))
+         run->buffers[i].reached = tl_new_array(arena, uint8_t, a->bytes);
+      if (a->is_empty)
+         run->buffers[i].written = run->buffers[i].reached;
    }
 }
 
@@ -462,9 +465,14 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
       return;
    }
    run_threads(arena, run, threads, fault);
+   bool is_told = false;
    for (uint32_t i = 0; plan->checked && o->warn && i < 2 * plan->num_insts; i++)
-      if (run->warnings[i].fault.kind && run->warnings[i].program <= run->failed)
+      if (run->warnings[i].fault.kind && run->warnings[i].program <= run->failed) {
          o->warn(o->user, &run->warnings[i].fault);
+         is_told = true;
+      }
+   if (plan->checked && o->warn && fault->kind == TL_FAULT_NONE && !is_told)
+      tl_cpu_tell_unwritten(arena, run); /* beside others it would be most often the same mistake */
 }
 
 TlExecStatus

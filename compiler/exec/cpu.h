@@ -32,6 +32,7 @@ typedef struct TlExecArg {
    bool is_buffer;
    bool is_writable; /* buffer: stores and atomics are allowed */
    bool is_empty;    /* buffer: nothing is in it that means anything (checked, watched) */
+   bool is_fresh;    /* buffer: made for the run; elements that it leaves out are told (likewise) */
    TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
    void *data;       /* buffer: first byte */
    uint64_t bytes;   /* buffer: size, below 2^43 */
@@ -67,9 +68,12 @@ typedef enum TlFaultKind {
    TL_FAULT_UNDEFINED,      /* checked: an undefined value decides or is stored */
    TL_FAULT_UNDEFINED_SEEN, /* watched, a warning: the same */
    TL_FAULT_RACE,           /* watched or checked, a warning: programs access one element */
+   TL_FAULT_TWICE,          /* likewise: a store has two values for one element */
+   TL_FAULT_UNWRITTEN,      /* likewise: elements of a fresh buffer are left out */
    TL_FAULT_WRAP,           /* checked, a warning: an int32 index wrapped */
    TL_FAULT_SIGN,           /* checked, a warning: an index that is divided is negative */
    TL_FAULT_OVERFLOW,       /* watched, a warning: a sum of finite numbers is infinite */
+   TL_FAULT_UNFIT,          /* watched, a warning: an integer does not hold what it is made of */
    TL_FAULT_STEP,           /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
@@ -96,8 +100,10 @@ typedef struct TlExecFault {
    uint32_t rank;                 /* of the tile; 0 = scalar */
    uint32_t element[TL_MAX_RANK]; /* index within the tile */
    uint32_t other[3];             /* RACE: the other program, when `limit` is not -1 */
-   const char *buffer;            /* BOUNDS, MISALIGNED, READ_ONLY, RACE: its name */
-   int64_t byte;                  /* offset of the access from the start of the buffer */
+   uint32_t peer[TL_MAX_RANK];    /* TWICE: the other element of the tile */
+   const char *buffer;            /* its name, of faults of an access, RACE, TWICE, UNWRITTEN */
+   int64_t byte;                  /* offset of the access from the start of the buffer; UNWRITTEN:
+                                     of the first element that is left out */
    uint32_t bytes;                /* accessed */
    uint32_t elem_bytes;           /* of an element of the buffer; 0: as many as `bytes` */
    uint64_t buffer_bytes;
@@ -105,7 +111,8 @@ typedef struct TlExecFault {
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
-                MEMORY: the limit; ARGUMENT: value, divisor */
+                MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
+                UNWRITTEN: elements, and are they all from the first on? */
    TlRange origin; /* UNDEFINED: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */

@@ -386,6 +386,34 @@ look_for_negative(TlExecThread *t, const TlExecInst *inst, size_t n)
    }
 }
 
+/* A float that the narrow integer it is converted to does not hold.  Wider ones may be those of
+ * lanes that are masked off, such as an infinity. */
+static void
+look_for_unfit(TlExecThread *t, const TlExecInst *inst, size_t n)
+{
+   const TlExecSlot *x = inst->arg[0], *r = inst->result[0];
+   if (!tl_dtype_is_float(x->dtype) || !tl_dtype_is_int(r->dtype) || r->dtype == TL_I1 ||
+       tl_dtype_info[r->dtype].bits > 16)
+      return;
+   bool is_signed = tl_dtype_is_signed(r->dtype);
+   double end = ldexp(1, (int)tl_dtype_info[r->dtype].bits - is_signed);
+   double low = is_signed ? -end : 0, high = end - 1;
+   const uint8_t *data = tl_cpu_data(t, x);
+   bool may_be_undef = tl_cpu_is_undef(t, x);
+   for (size_t i = 0; i < n; i++) {
+      double v = tl_bits_to_number(x->dtype, tl_load_elem(x->dtype, data + i * x->elem_bytes));
+      if (!isfinite(v) || (trunc(v) >= low && trunc(v) <= high) || fabs(v) > 1e15 ||
+          (may_be_undef && tl_cpu_shadow(t, x)[i]))
+         continue;
+      TlExecFault what = {.kind = TL_FAULT_UNFIT,
+                          .value = (int64_t)v,
+                          .limit = (int64_t)high,
+                          .text = tl_dtype_info[r->dtype].text};
+      tl_cpu_warn_of(t, inst, r, i, &what);
+      return;
+   }
+}
+
 bool
 tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
 {
@@ -395,6 +423,8 @@ tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
    size_t n = tl_cpu_count(t, r);
    for (uint32_t k = 0; k < inst->num_args; k++)
       a[k] = tl_cpu_data(t, inst->arg[k]);
+   if (t->checked && inst->op->opcode == TL_OP_CAST)
+      look_for_unfit(t, inst, n); /* before the result takes its place */
    tl_cpu_apply(inst, tl_cpu_data(t, r), a, n);
    if (t->checked) {
       propagate(t, inst, n);

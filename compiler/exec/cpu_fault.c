@@ -95,6 +95,49 @@ report_race(TlDiags *diags, const TlExecFault *f, const char *place)
                   "with atomic_add, or make two launches of it");
 }
 
+/* "(17, 4)" */
+static const char *
+element_text(TlDiags *diags, uint32_t rank, const uint32_t *element)
+{
+   TlSb sb;
+   tl_sb_init(&sb, diags->arena);
+   for (uint32_t d = 0; d < rank; d++)
+      tl_sb_printf(&sb, "%s%u", d ? ", " : "(", element[d]);
+   tl_sb_char(&sb, ')');
+   return tl_sb_cstr(&sb);
+}
+
+static void
+report_twice(TlDiags *diags, const TlExecFault *f)
+{
+   tl_report(diags, W0607, f->range, f->op, f->buffer, (long long)(f->byte / f->elem_bytes),
+             element_text(diags, f->rank, f->peer), element_text(diags, f->rank, f->element));
+   if (f->rank > 1)
+      tl_help(diags,
+              "which of them is left is chance: are rows as far apart in '%s' as the tile's "
+              "rows are long, and is the index of each dimension times its own stride?",
+              f->buffer);
+   else
+      tl_help(diags, "which of them is left is chance: give each element a place of its own, or "
+                     "combine them with tl.atomic_add(pointer, value)");
+}
+
+static void
+report_unwritten(TlDiags *diags, const TlExecFault *f)
+{
+   long long all = (long long)(f->buffer_bytes / f->elem_bytes);
+   tl_report(diags, W0608, f->range, f->op, all - (long long)f->value, all, f->buffer, f->buffer,
+             (long long)(f->byte / f->elem_bytes));
+   if (f->limit)
+      tl_help(diags,
+              "nothing gets so far: the grid needs a program for each block, such as "
+              "cdiv(n, BLOCK), and the mask the size of '%s'",
+              f->buffer);
+   else
+      tl_help(diags, "others behind it are stored: look at the strides, in elements, at what moves "
+                     "the index from program to program, and at the mask");
+}
+
 const char *
 tl_exec_promise(const TlOp *hint)
 {
@@ -102,6 +145,34 @@ tl_exec_promise(const TlOp *hint)
                                       [TL_HINT_CONTIGUOUS] = "max_contiguous",
                                       [TL_HINT_CONSTANT] = "max_constancy"};
    return name[tl_attr_int(hint, TL_ATTR_HINT)];
+}
+
+static void
+report_unfit(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   long long low = f->text[0] == 'u' ? 0 : -(long long)f->limit - 1;
+   tl_report(diags, W0609, f->range, (long long)f->value, f->text, low, (long long)f->limit, place);
+   tl_help(diags,
+           "what does not fit has no value that counts: scale it, or cut it off before, "
+           "tl.clamp(x, %lld.0, %lld.0)",
+           low, (long long)f->limit);
+}
+
+/* A descriptor is made by a call that promises more than it says. */
+static void
+report_promise(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   static const char maker[] = "make_tensor_descriptor";
+   const TlSource *src = tl_source(diags->sources, f->range.file);
+   bool is_descriptor = false;
+   for (uint32_t i = f->range.begin; src && i + sizeof maker <= f->range.end; i++)
+      is_descriptor |= memcmp(src->text + i, maker, sizeof maker - 1) == 0;
+   tl_report(diags, W0602, f->range, is_descriptor ? maker : f->op, place);
+   if (is_descriptor)
+      tl_help(diags,
+              "its base and all strides but the last are multiples of 16 bytes, here of %lld "
+              "elements: pad the rows, or use pointers and a mask",
+              (long long)f->value);
 }
 
 void
@@ -147,12 +218,18 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_ASSUME:
       if (f->value) /* a hint: promised for speed only */
-         tl_report(diags, W0602, f->range, f->op, place);
+         report_promise(diags, f, place);
       else
          tl_report(diags, E0607, f->range, f->op, place);
       break;
    case TL_FAULT_RACE:
       report_race(diags, f, place);
+      break;
+   case TL_FAULT_TWICE:
+      report_twice(diags, f);
+      break;
+   case TL_FAULT_UNWRITTEN:
+      report_unwritten(diags, f);
       break;
    case TL_FAULT_UNDEFINED:
    case TL_FAULT_UNDEFINED_SEEN:
@@ -171,6 +248,9 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       tl_report(diags, W0606, f->range, f->text, strcmp(f->text, "fp16") == 0 ? "65504" : "3.39e38",
                 place);
       tl_help(diags, "add in fp32: x.to(tl.float32)");
+      break;
+   case TL_FAULT_UNFIT:
+      report_unfit(diags, f, place);
       break;
    case TL_FAULT_STEP:
       tl_report(diags, E0609, f->range, f->op, place);

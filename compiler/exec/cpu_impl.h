@@ -104,7 +104,10 @@ typedef struct TlExecBuffer {
    const char *name;
    uint32_t elem_bytes; /* of what its parameter points to */
    uint8_t *written;    /* byte by byte, of an empty one in a checked or watched run; or NULL */
-   TlExecCell *cells;   /* one for each element; NULL: races are not looked for */
+   uint8_t *reached;    /* the same, of a fresh one as well: where something was stored */
+   _Atomic(const TlExecInst *) store; /* to a reached one: the first of the program's text */
+   atomic_bool is_read;               /* by a load or an atomic */
+   TlExecCell *cells;                 /* one for each element; NULL: races are not looked for */
 } TlExecBuffer;
 
 typedef struct TlExecWarning {
@@ -127,8 +130,9 @@ typedef struct TlExecRun {
    atomic_uint_fast64_t failed; /* lowest failed program so far */
    atomic_flag locks[TL_EXEC_LOCKS];
    atomic_flag print_lock;
-   bool has_cells;
-   TlExecWarning *warnings; /* two by instruction number, the second of races; kind NONE = none;
+   bool has_cells, has_races;   /* these are looked for in the cells */
+   _Atomic uint32_t num_stores; /* that were run, where there are cells */
+   TlExecWarning *warnings;     /* two by instruction number, the second of races; kind NONE = none;
                                under print_lock */
 } TlExecRun;
 
@@ -141,6 +145,7 @@ struct TlExecThread {
    uint32_t program[3];
    uint64_t program_number;
    uint64_t steps, ticks;
+   uint32_t store; /* that is run: its number */
    uint64_t work;  /* elements since the clock was looked at */
    uint32_t batch; /* elements in batched slots now */
    TlExecFault fault;
@@ -180,12 +185,15 @@ void tl_cpu_unlock(atomic_flag *lock);
 void tl_cpu_count_inst(TlExecThread *t, const TlExecInst *inst);
 
 /* ---- cpu_races.c ---- */
-/* Gives the buffers cells where races can be told. */
+/* Gives the buffers cells where races, and stores that meet themselves, can be told. */
 void tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run);
 /* Elements i to i + n of the tile, side by side in one buffer, are about to be loaded or stored. */
 void tl_cpu_see_load(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes);
 void tl_cpu_see_store(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes,
                       const uint8_t *from, const uint8_t *to);
+
+/* ---- cpu_unwritten.c: warns of them, after a run that went well ---- */
+void tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run);
 
 /* ---- rules: one for each name in the exec column of ops.def ---- */
 #define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, ...) TlExecRule tl_cpu_##exec;

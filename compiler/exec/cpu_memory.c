@@ -217,13 +217,42 @@ find_run(TlExecThread *t, const TlExecInst *inst, size_t i, const uint8_t *mask,
 }
 
 /* ---- memory that was never written ---- */
+/* The argument that the address lies in; memory beside the arguments is somebody else's, who may
+ * have written it. */
+static TlExecBuffer *
+argument_at(TlExecThread *t, uint64_t p)
+{
+   uint64_t number = tl_exec_buffer_number(p);
+   TlExecBuffer *b = number < t->run->num_args ? &t->run->buffers[number] : NULL;
+   return b && p - b->base < b->bytes ? b : NULL;
+}
+
 static uint8_t *
 written_at(TlExecThread *t, uint64_t p)
 {
-   uint64_t number = tl_exec_buffer_number(p);
-   const TlExecBuffer *b = number < t->run->num_args ? &t->run->buffers[number] : NULL;
-   /* memory beside the arguments is somebody else's, who may have written it */
-   return b && b->written && p - b->base < b->bytes ? b->written + (p - b->base) : NULL;
+   const TlExecBuffer *b = argument_at(t, p);
+   return b && b->written ? b->written + (p - b->base) : NULL;
+}
+
+static void
+note_read(TlExecThread *t, uint64_t p)
+{
+   TlExecBuffer *b = argument_at(t, p);
+   if (b && b->reached)
+      atomic_store_explicit(&b->is_read, true, memory_order_relaxed);
+}
+
+static void
+note_stored(TlExecThread *t, const TlExecInst *inst, uint64_t p, size_t bytes)
+{
+   TlExecBuffer *b = argument_at(t, p);
+   if (!b || !b->reached)
+      return;
+   memset(b->reached + (p - b->base), 1, bytes);
+   const TlExecInst *first = atomic_load(&b->store);
+   while (!first || inst->number < first->number)
+      if (atomic_compare_exchange_weak(&b->store, &first, inst))
+         break;
 }
 
 static bool
@@ -300,9 +329,10 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
          return false;
       if (t->run->has_cells)
          tl_cpu_see_load(t, inst, i, n, access.bytes);
+      uint64_t p = ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i];
+      note_read(t, p);
       if (inst->empty_source)
-         mark_unwritten(t, inst, i, n,
-                        written_at(t, ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i]));
+         mark_unwritten(t, inst, i, n, written_at(t, p));
       if (n == 1)
          memcpy(to + i * access.bytes, from, access.bytes);
       else
@@ -324,6 +354,8 @@ tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
    assert(access.bytes == v->elem_bytes && v->n == inst->arg[0]->n);
    if (!want_all_defined(t, inst, 1, 2))
       return false;
+   if (t->run->has_cells)
+      t->store = 1 + atomic_fetch_add(&t->run->num_stores, 1);
    for (size_t i = 0, n; i < v->n; i += n) {
       n = 1;
       if (mask && !mask[i])
@@ -334,9 +366,7 @@ tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
       if (t->run->has_cells)
          tl_cpu_see_store(t, inst, i, n, access.bytes, from + i * access.bytes, to);
       memcpy(to, from + i * access.bytes, n * access.bytes);
-      uint8_t *written = written_at(t, ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i]);
-      if (written)
-         memset(written, 1, n * access.bytes);
+      note_stored(t, inst, ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i], n * access.bytes);
    }
    return true;
 }
@@ -347,6 +377,7 @@ static bool
 want_written(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, uint32_t bytes)
 {
    uint8_t *written = inst->empty_source ? written_at(t, p) : NULL;
+   note_read(t, p);
    bool is_exchange =
       inst->op->opcode == TL_OP_ATOMIC_RMW && tl_attr_int(inst->op, TL_ATTR_RMW) == TL_RMW_XCHG;
    bool is_empty = is_unwritten(written, bytes);

@@ -1,11 +1,12 @@
 /* Races between programs: one writes an element that another writes or reads, in one launch.
  * Each element of a buffer has a cell with the last program that wrote it and those that read it.
  * The later of two accesses finds the earlier, unless a third program has stored the same bits over
- * it.
+ * it.  And stores that meet themselves: two elements of one tile go to one place, with two values.
  *
- * A store of the bits that are there is none: it spoils nobody's result.  Left out: kernels with
- * atomics or volatile accesses, by which programs may wait for each other; accesses of another size
- * than the buffer's elements; launches with more elements than MAX_CELLS. */
+ * A store of the bits that are there is none: it spoils nobody's result.  Races are not looked for
+ * in kernels with atomics or volatile accesses, by which programs may wait for each other.  Left
+ * out: accesses of another size than the buffer's elements; launches with more elements than
+ * MAX_CELLS. */
 #include "exec/cpu_impl.h"
 #include "ir/walk.h"
 
@@ -16,12 +17,13 @@
 struct TlExecCell {
    _Atomic uint32_t writer; /* and CHANGED when its value was another than the one before */
    _Atomic uint32_t reader; /* or MANY */
+   _Atomic uint32_t store;  /* the last one to it, by TlExecThread.store */
 };
 
 #define CHANGED (UINT32_C(1) << 31)
 #define MANY (UINT32_C(1) << 30)
 
-enum { MAX_CELLS = 1 << 22 /* 32 MiB of cells, some 50 ms */ };
+enum { MAX_CELLS = 1 << 22 /* 48 MiB of cells, some 50 ms */ };
 
 static bool
 orders_programs(const TlFunc *f)
@@ -39,8 +41,6 @@ void
 tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run)
 {
    uint64_t cells = 0;
-   if (run->num_programs < 2 || run->num_programs >= MANY || orders_programs(f))
-      return;
    for (unsigned i = 0; i < run->num_args; i++) {
       const TlExecBuffer *b = &run->buffers[i];
       cells += b->is_valid ? b->bytes / b->elem_bytes : 0;
@@ -48,6 +48,7 @@ tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run)
          return;
    }
    run->has_cells = true;
+   run->has_races = run->num_programs > 1 && run->num_programs < MANY && !orders_programs(f);
    for (unsigned i = 0; i < run->num_args; i++) {
       TlExecBuffer *b = &run->buffers[i];
       if (b->is_valid && b->bytes >= b->elem_bytes)
@@ -99,11 +100,40 @@ report(const Access *a, size_t k, uint32_t other, const char *does)
    tl_cpu_warn_of(a->t, a->inst, a->inst->arg[0], a->i + k, &race);
 }
 
+/* Not the last element of the tile that the pointer of element i stands at. */
+static size_t
+peer_of(const Access *a, size_t i)
+{
+   const uint64_t *p = tl_cpu_data(a->t, a->inst->arg[0]);
+   size_t k = 0;
+   while (k < i && p[k] != p[i])
+      k++;
+   return k;
+}
+
+static void
+report_twice(const Access *a, size_t k)
+{
+   const TlExecBuffer *b = a->in;
+   TlExecFault twice = {.kind = TL_FAULT_TWICE,
+                        .buffer = b->name,
+                        .byte = (int64_t)((a->first + k) * b->elem_bytes),
+                        .elem_bytes = b->elem_bytes};
+   if (a->t->run->warnings[2 * a->inst->number].fault.kind == TL_FAULT_TWICE &&
+       a->t->run->warnings[2 * a->inst->number].program <= a->t->program_number)
+      return; /* it is told: the search takes time */
+   const TlType *type = a->inst->arg[0]->type;
+   size_t peer = peer_of(a, a->i + k);
+   for (unsigned d = type->rank; d-- > 0; peer /= type->shape[d])
+      twice.peer[d] = (uint32_t)(peer % type->shape[d]);
+   tl_cpu_warn_of(a->t, a->inst, a->inst->arg[0], a->i + k, &twice);
+}
+
 void
 tl_cpu_see_load(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint32_t bytes)
 {
    Access a = access_of(t, inst, i, bytes);
-   for (size_t k = 0; a.in && k < n; k++) {
+   for (size_t k = 0; t->run->has_races && a.in && k < n; k++) {
       TlExecCell *c = &a.in->cells[a.first + k];
       uint32_t reader = 0;
       if (!atomic_compare_exchange_strong(&c->reader, &reader, a.me) && reader != a.me &&
@@ -123,6 +153,10 @@ tl_cpu_see_store(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, ui
    for (size_t k = 0; a.in && k < n; k++) {
       TlExecCell *c = &a.in->cells[a.first + k];
       bool changes = memcmp(from + k * bytes, to + k * bytes, bytes) != 0;
+      if (atomic_exchange(&c->store, t->store) == t->store && changes)
+         report_twice(&a, k);
+      if (!t->run->has_races)
+         continue;
       uint32_t writer = atomic_load(&c->writer);
       bool is_mine = (writer & ~CHANGED) == a.me;
       writer = atomic_exchange(&c->writer, a.me | (changes   ? CHANGED

@@ -305,7 +305,11 @@ tl_help_no_number(TlSema *s, const TlSv *v)
       if (strcmp(v->builtin.row->name, "constexpr") == 0)
          tl_help(s->diags, "constexpr is an annotation, behind a colon: BLOCK: tl.constexpr");
       else
-         tl_help(s->diags, "call it: %s", tl_call_form(s, v->builtin.row));
+         tl_help(s->diags,
+                 strstr(tl_call_form(s, v->builtin.row), "(axis)")
+                    ? "call it: %s, with an axis of the grid: %s(0)"
+                    : "call it: %s",
+                 tl_call_form(s, v->builtin.row), v->builtin.row->name);
       return true;
    case TL_SV_FUNC:
       if (v->func->node->kind == TL_AST_LAMBDA) {

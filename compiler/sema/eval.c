@@ -1055,7 +1055,7 @@ eval_node(TlSema *s, TlFrame *f, const TlNode *n)
    case TL_AST_FACT_TYPE:
       return tl_eval_expr(s, f, tl_ast_FactType(n)->type);
    default:
-      tl_report(s->diags, E0227, n->range, tl_ast_kind_text[n->kind]);
+      tl_report(s->diags, E0227, n->range, tl_node_text(s, n));
       if (n->kind == TL_AST_STARRED)
          tl_help(s->diags, "'*' unpacks a tuple among arguments and items; what a pointer points "
                            "to is tl.load(pointer)");

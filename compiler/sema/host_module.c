@@ -116,9 +116,6 @@ math1(TlSema *s, const TlCall *c, double (*fn)(double))
          tl_help(s->diags, "whole blocks are counted by tl.cdiv(%.*s, %s)",
                  (int)(over - text) - (over > text && over[-1] == ' '), text,
                  over + 1 + strspn(over + 1, " "));
-      else if (tl_sv_is_runtime(&c->args[0]) && tl_builtin_find(TL_NS_TL | TL_NS_LIBDEVICE, name))
-         tl_help(s->diags, "of a value of the run it is %s%s",
-                 tl_builtin_find(TL_NS_TL, name) ? "tl." : "libdevice.", name);
       return bad;
    }
    double x = tl_known_double(&c->args[0]), y = fn(x);

@@ -11,12 +11,17 @@ TlSv
 tl_host_bad(TlSema *s, const TlCall *c, const char *why)
 {
    tl_report(s->diags, E0259, c->range, c->row->name, why);
-   const char *other = tl_other_name(s, c->row->name);
-   for (unsigned i = 0; i < c->num_args && other; i++)
-      if (tl_sv_is_runtime(&c->args[i])) {
-         tl_help(s->diags, "%s", other); /* round(tile) */
-         break;
-      }
+   const char *other = tl_other_name(s, c->row->name), *dot = strrchr(c->row->name, '.');
+   const char *name = dot ? dot + 1 : c->row->name;
+   bool is_of_run = false;
+   for (unsigned i = 0; i < c->num_args; i++)
+      is_of_run |= tl_sv_is_runtime(&c->args[i]);
+   if (is_of_run && other) /* round(tile) */
+      tl_help(s->diags, "%s", other);
+   else if (is_of_run && tl_builtin_find(TL_NS_TL, name)) /* math.sqrt(tile) */
+      tl_help(s->diags, "of a value of the run it is tl.%s", name);
+   else if (is_of_run && tl_builtin_find(TL_NS_LIBDEVICE, name))
+      tl_help(s->diags, "of a value of the run it is libdevice.%s, of triton.language.extra", name);
    return tl_sv_poison();
 }
 

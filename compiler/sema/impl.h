@@ -364,6 +364,8 @@ void tl_report_no_kernel(TlSema *s);                     /* launch_check.c */
 /* Is there a value in the configurations for a name that is no parameter, while `param` has none?
  * It is reported. */
 bool tl_misnamed_value(TlSema *s, const TlNode *autotune, const TlSvFunc *fn, const char *param);
+/* Are its @autotune and @heuristics right?  Else it is reported. */
+bool tl_check_tuning(TlSema *s, const TlSvFunc *fn);
 const char *tl_range_text(TlSema *s, TlRange r);
 const char *tl_parameter_names(TlSema *s, const TlNodeList *params); /* "a, b" */
 

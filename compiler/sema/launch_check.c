@@ -1287,6 +1287,21 @@ tl_check_around(TlSema *s, bool has_kernels)
 }
 
 bool
+tl_check_tuning(TlSema *s, const TlSvFunc *fn)
+{
+   const TlKernelInfo *k;
+   unsigned n = tl_sema_kernels(s, &k), errors = s->diags->num_errors;
+   for (unsigned i = 0; i < n; i++) {
+      Around around = {.s = s, .kernel = &k[i]};
+      if (strcmp(k[i].name, fn->name) != 0 || fn->source != s->impl->main)
+         continue;
+      check_autotune(&around, fn);
+      check_heuristics(&around, fn);
+   }
+   return s->diags->num_errors == errors;
+}
+
+bool
 tl_check_launches(TlSema *s, const TlKernelInfo *k)
 {
    const TlSvFunc *fn = tl_function_of(s, k->name);

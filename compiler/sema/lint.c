@@ -624,3 +624,53 @@ tl_sema_lint(TlSema *s, const TlNames *names)
    for (size_t i = 0; i < s->impl->idle.len && !s->diags->first; i++)
       warn_of_idle(s, s->impl->idle.data[i]);
 }
+
+/* ---- of a compiled kernel ---- */
+static bool
+is_in_another(const TlKernelInfo *kernels, unsigned n, const TlKernelInfo *own, TlRange range)
+{
+   for (unsigned i = 0; i < n; i++) {
+      TlRange k = kernels[i].range;
+      if (!kernels[i].is_helper && &kernels[i] != own && range.file == k.file &&
+          k.begin <= range.begin && range.end <= k.end)
+         return true;
+   }
+   return false;
+}
+
+const TlDiag *
+tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f, const char *kernel)
+{
+   const TlKernelInfo *kernels, *own = NULL;
+   unsigned n = tl_sema_kernels(s, &kernels);
+   for (unsigned i = 0; i < n; i++)
+      if (strcmp(kernels[i].name, kernel) == 0)
+         own = &kernels[i];
+   if (!own)
+      return NULL;
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   q.diags.warnings = q.saved->warnings;
+   q.diags.warnings.initial = TL_WARNINGS_RUN;
+   q.diags.warnings_are_errors = q.saved->warnings_are_errors;
+   tl_check_around(s, true);
+   (void)tl_check_launches(s, own);
+   tl_sema_lint_func(s, f, own);
+   if (!tl_sema_has_effect(f))
+      tl_vec_push(s->arena, &s->impl->idle, own);
+   tl_sema_lint(s, names);
+   tl_diags_sort(&q.diags);
+   TlDiag **link = &q.diags.first;
+   for (TlDiag *d = *link; d; d = d->next) {
+      if (tl_diag_group(d->code) == TL_WARNING_COUNT || is_in_another(kernels, n, own, d->range))
+         continue;
+      *link = d;
+      link = &d->next;
+   }
+   *link = NULL;
+   q.diags.num_errors = q.saved->num_errors; /* the kernel was compiled: they are of others */
+   for (TlDiag *d = q.diags.first; d; d = d->next)
+      q.diags.num_errors += d->severity == TL_SEV_ERROR;
+   (void)tl_quiet_end(s, &q);
+   return q.diags.first;
+}

@@ -352,7 +352,8 @@ others_move(const TlLintFacts *f, const TlSum *s, const TlTerm *pid, int axis)
 {
    for (unsigned i = 0; i < s->num; i++)
       for (unsigned k = 0; &s->term[i] != pid && k < s->term[i].num; k++)
-         if (f->programs[s->term[i].factor[k].value->id] >> axis & 1)
+         if (!s->term[i].factor[k].is_iteration &&
+             (f->programs[s->term[i].factor[k].value->id] >> axis & 1))
             return true;
    return false;
 }

@@ -420,6 +420,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    bool is_told = tl_lint_exchanged(&facts) || tl_lint_masks(&facts) || tl_lint_apart(&facts);
    tl_lint_sums(&facts);
    tl_lint_stores(&facts);
+   tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       tl_sema_lint_lanes(s, a, op);

@@ -429,7 +429,13 @@ static void
 report_sum(TlSema *s, const TlOp *op, const TlOp *load)
 {
    tl_report(s->diags, W0237, op->range, "the sum has", "not 0");
-   tl_help(s->diags, "set them to 0 before: tl.where(mask, .., 0.0), with the mask of the load");
+   const TlOp *of = tl_arg(op, 0)->def;
+   if (of && (of->opcode == TL_OP_EXP || of->opcode == TL_OP_EXP2))
+      tl_help(s->diags,
+              "give the load other=-float(\"inf\"), of which this makes 0, or set them to "
+              "0 before: tl.where(mask, .., 0.0)");
+   else
+      tl_help(s->diags, "set them to 0 before: tl.where(mask, .., 0.0), with the mask of the load");
    tl_note(s->diags, N0200, load->range, "the load, with its mask");
 }
 

@@ -669,6 +669,16 @@ place_of_round(TlLintFacts *f, const TlBound *b)
    return is_sum ? op->range : tl_lint_bound_range(f->s, b);
 }
 
+/* Others may access what is between. */
+static bool
+is_alone_at(const TlLintFacts *f, const TlLintAccess *x)
+{
+   for (size_t i = 0; i < f->all.len; i++)
+      if (f->all.data[i].op != x->op && f->all.data[i].base == x->base)
+         return false;
+   return x->is_known;
+}
+
 /* for k in range(0, K): mask=k + arange(0, BLOCK) < K */
 static bool
 check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
@@ -689,12 +699,18 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return false;
    const TlOp *loop = round->factor[0].value->block->region->parent;
    uint32_t len = x->pointers->type->shape[lane->dim];
-   if (round->scale >= len || !tl_lint_comes_from(tl_for_upper(loop), limit))
+   bool leaves_out = round->scale > (int64_t)len && len > 1 && is_alone_at(f, x);
+   if ((round->scale >= len && !leaves_out) || !tl_lint_comes_from(tl_for_upper(loop), limit))
       return false;
-   tl_report(s->diags, W0243, place_of_round(f, b), (long long)round->scale, len);
-   tl_help(s->diags,
-           "move on by the size of the tile: range(0, %s, BLOCK), or the index times BLOCK",
-           limit->name);
+   tl_report(s->diags, W0243, place_of_round(f, b), leaves_out ? "leave elements out" : "overlap",
+             (long long)round->scale, len);
+   if (leaves_out)
+      tl_help(s->diags, "the loop's index moves by whole tiles already: start + tl.arange(0, %u)",
+              len);
+   else
+      tl_help(s->diags,
+              "move on by the size of the tile: range(0, %s, BLOCK), or the index times BLOCK",
+              limit->name);
    return true;
 }
 

@@ -59,37 +59,6 @@ check_twice(TlLintFacts *f, const TlOp *loop)
    }
 }
 
-/* The reduction along axis 1 that `v`, a part of `op`, was spread from without a word. */
-static const TlOp *
-spread_from(const TlOp *op, const TlValue *v)
-{
-   const TlOp *wide = v->def;
-   const TlOp *row = wide && wide->opcode == TL_OP_BROADCAST ? tl_arg(wide, 0)->def : NULL;
-   bool is_unsaid = row && row->opcode == TL_OP_EXPAND_DIMS &&
-                    tl_attr_int(row, TL_ATTR_AXIS) == 0 && row->range.begin == op->range.begin &&
-                    row->range.end == op->range.end;
-   const TlOp *of = is_unsaid ? tl_arg(row, 0)->def : NULL;
-   return of && of->opcode == TL_OP_REDUCE && of->num_args == 1 &&
-                tl_attr_int(of, TL_ATTR_AXIS) == 1 && of->range.file == op->range.file
-             ? of
-             : NULL;
-}
-
-/* e / sum(e, axis=1), where e is square */
-static bool
-check_spread(TlLintFacts *f, const TlOp *op)
-{
-   TlSema *s = f->s;
-   const TlOp *of = op->num_args == 2 && tl_has_trait(op, TL_TRAIT_ELTWISE)
-                       ? spread_from(op, tl_arg(op, 1))
-                       : NULL;
-   if (!of || tl_arg(of, 0) != tl_arg(op, 0) || op->range.file != s->impl->main->file)
-      return false;
-   tl_report(s->diags, W0272, op->range, tl_range_text(s, of->range));
-   tl_help(s->diags, "write %.60s[:, None], or keep_dims=True in it", tl_range_text(s, of->range));
-   return true;
-}
-
 /* The load of a table that the value is, element by element, but for what it is scaled by. */
 static const TlOp *
 load_of(const TlValue *v, unsigned *steps)
@@ -106,6 +75,75 @@ load_of(const TlValue *v, unsigned *steps)
          return load;
    }
    return NULL;
+}
+
+/* The reduction along axis 1 that the value is computed from, element by element. */
+static const TlOp *
+reduction_of(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || ++*steps > MAX_STEPS || v->type->rank != 1)
+      return NULL;
+   if (op->opcode == TL_OP_REDUCE)
+      return op->num_args == 1 && tl_attr_int(op, TL_ATTR_AXIS) == 1 ? op : NULL;
+   for (unsigned i = 0; tl_has_trait(op, TL_TRAIT_ELTWISE) && i < op->num_args; i++) {
+      const TlOp *of = reduction_of(tl_arg(op, i), steps);
+      if (of)
+         return of;
+   }
+   return NULL;
+}
+
+/* The reduction along axis 1 that `v`, a part of `op`, was spread from without a word; *row is what
+ * was spread. */
+static const TlOp *
+spread_from(const TlOp *op, const TlValue *v, const TlValue **row)
+{
+   unsigned steps = 0;
+   const TlOp *wide = v->def;
+   const TlOp *flat = wide && wide->opcode == TL_OP_BROADCAST ? tl_arg(wide, 0)->def : NULL;
+   bool is_unsaid = flat && flat->opcode == TL_OP_EXPAND_DIMS &&
+                    tl_attr_int(flat, TL_ATTR_AXIS) == 0 && flat->range.begin == op->range.begin &&
+                    flat->range.end == op->range.end;
+   *row = is_unsaid ? tl_arg(flat, 0) : NULL;
+   const TlOp *of = is_unsaid && (*row)->type->shape[0] > 1 ? reduction_of(*row, &steps) : NULL;
+   return of && of->range.file == op->range.file ? of : NULL;
+}
+
+/* The same value, or of the elements of one load. */
+static bool
+is_of_same(const TlValue *a, const TlValue *b)
+{
+   unsigned steps = 0, more = 0;
+   const TlOp *load = load_of(a, &steps);
+   return a == b || (load && load == load_of(b, &more));
+}
+
+/* e / sum(e, axis=1), v - sum(v, axis=1) / N, where they are square */
+static bool
+check_spread(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   bool is_pair = op->num_args == 2 && tl_has_trait(op, TL_TRAIT_ELTWISE);
+   for (unsigned i = 0; is_pair && i < 2; i++) {
+      const TlValue *row;
+      const TlOp *of = spread_from(op, tl_arg(op, i), &row);
+      if (!of || !is_of_same(tl_arg(of, 0), tl_arg(op, 1 - i)) ||
+          op->range.file != s->impl->main->file)
+         continue;
+      const char *text = tl_range_text(s, row->def->range);
+      bool is_plain = of == row->def;
+      tl_report(s->diags, W0272, op->range, row->name ? row->name : text);
+      if (row->name)
+         tl_help(s->diags, "write %.60s[:, None]", row->name);
+      else
+         tl_help(s->diags,
+                 is_plain ? "write %.60s[:, None], or keep_dims=True in it"
+                          : "write (%.60s)[:, None], or keep_dims=True in the reduction",
+                 text);
+      return true;
+   }
+   return false;
 }
 
 static const TlLintAccess *
@@ -234,22 +272,84 @@ check_mean(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
-/* x * x of int8, added up or made wider afterwards */
+/* What a value of 8 bits lies between, by its type and the constants on its way. */
+static void
+limits_of(const TlValue *v, int64_t *lo, int64_t *hi, unsigned *steps)
+{
+   const TlType *e = tl_type_elem(v->type);
+   bool is_signed = tl_dtype_is_signed(e->dtype);
+   uint64_t bits;
+   *lo = is_signed ? -128 : 0;
+   *hi = is_signed ? 127 : 255;
+   if (tl_is_const(v, &bits)) {
+      *lo = *hi = tl_bits_to_int(e->dtype, bits);
+      return;
+   }
+   const TlOp *op = v->def;
+   bool goes_on = op && ++*steps < MAX_STEPS && tl_has_trait(op, TL_TRAIT_ELTWISE);
+   if (goes_on && op->opcode == TL_OP_AND) {
+      for (unsigned i = 0; i < 2; i++)
+         if (tl_is_const(tl_arg(op, i), &bits) && tl_bits_to_int(e->dtype, bits) >= 0) {
+            *lo = 0;
+            *hi = tl_bits_to_int(e->dtype, bits);
+         }
+   } else if (goes_on && op->opcode == TL_OP_SHR && tl_is_const(tl_arg(op, 1), &bits) && bits < 8) {
+      *lo >>= bits;
+      *hi >>= bits;
+   } else if (goes_on && (op->opcode == TL_OP_CAST || op->opcode == TL_OP_SELECT)) {
+      const TlType *from = tl_type_elem(tl_arg(op, op->num_args - 1)->type);
+      if (from->kind == TL_TYPE_SCALAR && from->dtype == TL_I1)
+         *lo = 0, *hi = 1;
+      else if (op->opcode == TL_OP_CAST && from->kind == TL_TYPE_SCALAR &&
+               tl_dtype_is_int(from->dtype) && tl_dtype_info[from->dtype].bits == 8) {
+         int64_t low, high;
+         limits_of(tl_arg(op, 0), &low, &high, steps);
+         if (low >= *lo && high <= *hi)
+            *lo = low, *hi = high;
+      }
+   }
+}
+
+static bool
+may_wrap(const TlOp *op, TlDtype t)
+{
+   unsigned steps = 0;
+   int64_t a, b, c, d, lo = 0, hi = 0;
+   limits_of(tl_arg(op, 0), &a, &b, &steps);
+   limits_of(tl_arg(op, 1), &c, &d, &steps);
+   if (op->opcode == TL_OP_ADD) {
+      lo = a + c;
+      hi = b + d;
+   } else {
+      int64_t p[4] = {a * c, a * d, b * c, b * d};
+      for (unsigned i = 0; i < 4; i++) {
+         lo = p[i] < lo ? p[i] : lo;
+         hi = p[i] > hi ? p[i] : hi;
+      }
+   }
+   return lo < (t == TL_I8 ? -128 : 0) || hi > (t == TL_I8 ? 127 : 255);
+}
+
+/* x * x or x + y of int8, made wider or divided afterwards */
 static bool
 check_narrow(TlLintFacts *f, const TlOp *op)
 {
    const TlType *e = tl_type_elem(tl_result(op, 0)->type);
-   uint64_t bits;
    bool is_narrow = e->kind == TL_TYPE_SCALAR && (e->dtype == TL_I8 || e->dtype == TL_U8);
-   if (!is_narrow || tl_is_const(tl_arg(op, 0), &bits) || tl_is_const(tl_arg(op, 1), &bits))
+   if (!is_narrow || !may_wrap(op, e->dtype))
       return false;
    for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next) {
-      const TlType *to =
-         u->user->opcode == TL_OP_CAST ? tl_type_elem(tl_result(u->user, 0)->type) : NULL;
-      if (!to || tl_dtype_info[to->dtype].bits <= 8)
+      const TlOp *by = u->user;
+      const TlType *to = by->opcode == TL_OP_CAST ? tl_type_elem(tl_result(by, 0)->type) : NULL;
+      bool is_divided =
+         (by->opcode == TL_OP_DIV || (by->opcode == TL_OP_SHR && e->dtype == TL_U8)) &&
+         tl_arg(by, 0) == tl_result(op, 0);
+      bool is_wider = to && tl_dtype_info[to->dtype].bits > 8;
+      if (!is_wider && !is_divided)
          continue;
-      tl_report(f->s->diags, W0257, op->range, tl_dtype_info[e->dtype].text);
-      tl_help(f->s->diags, "convert the factors first: x.to(tl.int32)");
+      tl_report(f->s->diags, W0257, op->range, op->opcode == TL_OP_MUL ? "product" : "sum",
+                tl_dtype_info[e->dtype].text, is_wider ? "made wider" : "divided");
+      tl_help(f->s->diags, "convert before: x.to(tl.int32)");
       return true;
    }
    return false;
@@ -266,8 +366,10 @@ tl_lint_sums(TlLintFacts *f)
          check_half(f, op);
       check_twice(f, op);
       is_spread_told = is_spread_told || check_spread(f, op);
-      bool is_product = op->opcode == TL_OP_MUL && op->range.file == f->s->impl->main->file;
-      is_narrow_told |= is_product && !is_narrow_told && check_narrow(f, op);
+      bool is_product = (op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD) &&
+                        op->range.file == f->s->impl->main->file;
+      bool is_guessed = op->opcode == TL_OP_ADD && f->s->impl->has_guessed_types;
+      is_narrow_told |= is_product && !is_guessed && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
                     op->range.file == f->s->impl->main->file;
       if (is_sum && !is_told)

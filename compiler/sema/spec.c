@@ -1256,6 +1256,12 @@ static bool
 check_complete(TlSema *s, Spec *p)
 {
    bool ok = true;
+   for (unsigned i = 0; i < p->num; i++) /* a value that a configuration gives to another name */
+      if (!p->args[i].is_given && is_constexpr(p, i) &&
+          tl_misnamed_value(s, p->meta.autotune, p->fn, param(p, i)->name))
+         return false;
+   if (!p->given->guesses && !tl_check_tuning(s, p->fn)) /* where types are guessed it is checked */
+      return false;
    TlSb untyped;
    tl_sb_init(&untyped, s->arena);
    const TlAstParam *first = NULL;
@@ -1267,8 +1273,6 @@ check_complete(TlSema *s, Spec *p)
          ok = false;
       } else if (a->is_given) {
          ok &= !(a->is_constant && a->constant.kind == TL_SV_POISON);
-      } else if (is_constexpr(p, i) && tl_misnamed_value(s, p->meta.autotune, p->fn, q->name)) {
-         ok = false; /* and so is what the configurations give, perhaps under another name */
       } else if (is_constexpr(p, i)) {
          tl_report(s->diags, E0272, q->node.range, q->name);
          if (p->heuristic_failed[i])

@@ -323,6 +323,8 @@ operator_slip(const Place *p)
        strncmp(p->ps->text + p->t[p->open - 1].begin, "cuda", 4) == 0)
       return "CUDA's functions for memory, such as cudaMalloc and cudaMemcpy, are the host's: a "
              "kernel gets pointers as parameters";
+   if (found == TL_TOK_AMP && before == TL_TOK_COLON && p->open != SIZE_MAX)
+      return "there are no references: an array is a pointer to its elements, as in x: *fp32";
    if (found == TL_TOK_AMP && p->expected[TL_TOK_INT])
       return "there is no '&' for addresses: of a pointer x element i lies at x + i";
    if (found == TL_TOK_ARROW && before == TL_TOK_RPAREN)

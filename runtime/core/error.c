@@ -28,8 +28,8 @@ slot_of_thread(TilecRuntime *rt)
    return oldest;
 }
 
-/* Of a call that was given NULL in place of what knows its runtime. */
-static _Thread_local char nowhere[256];
+/* Of a call that was given NULL in place of what knows its runtime, or that opened none. */
+static _Thread_local char nowhere[512];
 
 static void
 store(const TilecRuntime *const_rt, const char *text)

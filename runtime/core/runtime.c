@@ -265,7 +265,7 @@ refuse(const TilecRuntimeOptions *o, TilecStatus status, const char *why)
 {
    if (o->error && o->error_bytes)
       snprintf(o->error, o->error_bytes, "%s", why);
-   return status;
+   return tl_rt_fail(NULL, status, "%s", why);
 }
 
 TilecStatus
@@ -317,9 +317,9 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
    else
       open_host(rt);
    if (status != TILEC_OK) {
-      tilec_runtime_error(rt, o.error, o.error_bytes);
+      tilec_runtime_error(rt, detail, sizeof detail);
       destroy(rt);
-      return status;
+      return refuse(&o, status, detail);
    }
    *out = rt;
    return TILEC_OK;

@@ -108,7 +108,7 @@ TILEC_API TilecStatus tilec_runtime_abandon(TilecRuntime *rt);
 
 /* Copies the detail of the calling thread's last failed call on `rt` ("" if none) and ends it with
  * NUL; returns its full length, which may be >= bytes.  NULL for `rt`: of the last one that was
- * given NULL for a handle, or options without their size, so that no runtime is known. */
+ * given NULL for a handle, or of a tilec_runtime_open, so that no runtime is known. */
 TILEC_API size_t tilec_runtime_error(const TilecRuntime *rt, char *buffer, size_t bytes);
 
 typedef struct TilecDeviceInfo {
