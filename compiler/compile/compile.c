@@ -136,7 +136,8 @@ tl_read_file(TlArena *arena, const char *path, const char **text, size_t *len, c
    bool is_stdin = strcmp(path, "-") == 0;
    struct stat st;
    if (!is_stdin && stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe may block */
-      *why = S_ISDIR(st.st_mode) ? "it is a directory, not a file" : "it is not a regular file";
+      *why = S_ISDIR(st.st_mode) ? "it is a directory; name the files in it"
+                                 : "it is not a regular file";
       return false;
    }
    FILE *f = is_stdin ? stdin : fopen(path, "rb");

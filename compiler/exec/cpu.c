@@ -192,6 +192,7 @@ run_program(TlExecThread *t, uint64_t number)
 {
    assert(number < t->run->num_programs);
    t->program_number = number;
+   t->odd = NULL;
    tl_exec_program(t->run->grid, number, t->program);
    assert(t->program[2] < t->run->grid[2]);
    t->steps = 0;

@@ -74,7 +74,9 @@ typedef enum TlFaultKind {
    TL_FAULT_SIGN,           /* checked, a warning: an index that is divided is negative */
    TL_FAULT_OVERFLOW,       /* watched, a warning: a sum of finite numbers is infinite */
    TL_FAULT_UNFIT,          /* watched, a warning: an integer does not hold what it is made of */
-   TL_FAULT_STEP,           /* a loop whose step is zero */
+   TL_FAULT_NOT_FINITE, /* watched, a warning: NaN or infinity is stored, made of finite numbers */
+   TL_FAULT_LONG_SUM,   /* watched, a warning: a sum of int32 wraps */
+   TL_FAULT_STEP,       /* a loop whose step is zero */
    TL_FAULT_STEPS,
    TL_FAULT_TIME,
    TL_FAULT_MEMORY,
@@ -113,12 +115,13 @@ typedef struct TlExecFault {
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
                 MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
                 UNWRITTEN: elements, and are they all from the first on? */
-   TlRange origin; /* UNDEFINED: where the value comes from */
+   TlRange origin; /* UNDEFINED, NOT_FINITE: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */
-   const char *text;  /* ASSERT: message; OVERFLOW: the type; RACE: what the other program does;
-                        ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
-   char own[192];     /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
+   /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
+    * program does; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
+   const char *text;
+   char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
 } TlExecFault;
 
 /* What a launch moved and computed: the bytes of elements that masks left on, and operations on

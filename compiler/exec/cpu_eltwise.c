@@ -414,6 +414,44 @@ look_for_unfit(TlExecThread *t, const TlExecInst *inst, size_t n)
    }
 }
 
+size_t
+tl_cpu_num_odd(TlDtype t, const void *data, size_t n)
+{
+   const uint64_t *d = data;
+   const uint32_t *w = data;
+   const uint16_t *h = data;
+   const uint16_t exponent = t == TL_FP16 ? 0x7c00 : 0x7f80;
+   size_t odd = 0;
+   if (t == TL_FP32)
+      for (size_t i = 0; i < n; i++)
+         odd += (w[i] & 0x7f800000) == 0x7f800000;
+   else if (t == TL_FP64)
+      for (size_t i = 0; i < n; i++)
+         odd += (d[i] & 0x7ff0000000000000) == 0x7ff0000000000000;
+   else if (t == TL_FP16 || t == TL_BF16)
+      for (size_t i = 0; i < n; i++)
+         odd += (h[i] & exponent) == exponent;
+   return odd;
+}
+
+/* Operations that make NaN or infinity of finite numbers where a kernel does not expect it. */
+static bool
+may_be_odd(const TlExecInst *inst)
+{
+   switch ((int)inst->op->opcode) {
+   case TL_OP_EXP:
+   case TL_OP_EXP2:
+   case TL_OP_LOG:
+   case TL_OP_LOG2:
+   case TL_OP_SQRT:
+   case TL_OP_RSQRT:
+   case TL_OP_DIV:
+   case TL_OP_CAST:
+      return tl_dtype_is_float(inst->arg[0]->dtype);
+   }
+   return false;
+}
+
 bool
 tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
 {
@@ -425,7 +463,14 @@ tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
       a[k] = tl_cpu_data(t, inst->arg[k]);
    if (t->checked && inst->op->opcode == TL_OP_CAST)
       look_for_unfit(t, inst, n); /* before the result takes its place */
+   bool is_watched = t->checked && !t->odd && may_be_odd(inst);
+   bool is_exp = inst->op->opcode == TL_OP_EXP || inst->op->opcode == TL_OP_EXP2;
+   size_t odd = 0;
+   for (uint32_t k = 0; is_watched && !is_exp && k < inst->num_args; k++) /* exp(-inf) is 0 */
+      odd += tl_cpu_num_odd(inst->arg[k]->dtype, a[k], n);
    tl_cpu_apply(inst, tl_cpu_data(t, r), a, n);
+   if (is_watched && tl_cpu_num_odd(r->dtype, tl_cpu_data(t, r), n) > odd)
+      t->odd = inst;
    if (t->checked) {
       propagate(t, inst, n);
       if (inst->watch_wrap)

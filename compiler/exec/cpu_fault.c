@@ -158,6 +158,35 @@ report_unfit(TlDiags *diags, const TlExecFault *f, const char *place)
            low, (long long)f->limit);
 }
 
+static void
+report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   static const struct {
+      const char *op, *help;
+   } ways[] = {
+      {"exp", "subtract the greatest before: exp(x - max(x))"},
+      {"exp2", "subtract the greatest before: exp2(x - max(x))"},
+      {"log",
+       "0 has none, nor have negative numbers: add a small one, or take tl.maximum(x, 1e-6)"},
+      {"log2",
+       "0 has none, nor have negative numbers: add a small one, or take tl.maximum(x, 1e-6)"},
+      {"sqrt", "negative numbers have none: tl.maximum(x, 0.0), or tl.abs(x)"},
+      {"rsqrt", "0 has none, nor have negative numbers: add a small one, x + 1e-6"},
+      {"div", "0 divides nothing: add a small number to the divisor, or choose by tl.where before"},
+      {"cast", "fp16 ends at 65504: scale the values, or keep them in fp32 or bf16"},
+   };
+   tl_report(diags, W0610, f->range, f->op, f->text, place);
+   const char *help =
+      "infinity less infinity gives it, and 0 times infinity: look at rows of which "
+      "the mask leaves out all";
+   for (size_t i = 0; f->origin_op && i < sizeof ways / sizeof ways[0]; i++)
+      if (strcmp(ways[i].op, f->origin_op) == 0)
+         help = ways[i].help;
+   if (f->origin_op && (f->origin.begin != f->range.begin || f->origin.end != f->range.end))
+      tl_note(diags, N0609, f->origin);
+   tl_help(diags, "%s", help);
+}
+
 /* A descriptor is made by a call that promises more than it says. */
 static void
 report_promise(TlDiags *diags, const TlExecFault *f, const char *place)
@@ -251,6 +280,13 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_UNFIT:
       report_unfit(diags, f, place);
+      break;
+   case TL_FAULT_NOT_FINITE:
+      report_not_finite(diags, f, place);
+      break;
+   case TL_FAULT_LONG_SUM:
+      tl_report(diags, W0611, f->range, (long long)f->value, place);
+      tl_help(diags, "add in 64 bits: x.to(tl.int64)");
       break;
    case TL_FAULT_STEP:
       tl_report(diags, E0609, f->range, f->op, place);

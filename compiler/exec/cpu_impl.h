@@ -130,6 +130,7 @@ typedef struct TlExecRun {
    atomic_uint_fast64_t failed; /* lowest failed program so far */
    atomic_flag locks[TL_EXEC_LOCKS];
    atomic_flag print_lock;
+   atomic_bool has_read_odd;    /* a NaN or infinity was loaded */
    bool has_cells, has_races;   /* these are looked for in the cells */
    _Atomic uint32_t num_stores; /* that were run, where there are cells */
    TlExecWarning *warnings;     /* two by instruction number, the second of races; kind NONE = none;
@@ -145,9 +146,10 @@ struct TlExecThread {
    uint32_t program[3];
    uint64_t program_number;
    uint64_t steps, ticks;
-   uint32_t store; /* that is run: its number */
-   uint64_t work;  /* elements since the clock was looked at */
-   uint32_t batch; /* elements in batched slots now */
+   uint32_t store;        /* that is run: its number */
+   const TlExecInst *odd; /* the first of the program to make NaN or infinity of finite numbers */
+   uint64_t work;         /* elements since the clock was looked at */
+   uint32_t batch;        /* elements in batched slots now */
    TlExecFault fault;
    uint64_t fault_program;
    bool counts; /* into stats */
@@ -202,6 +204,8 @@ void tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run);
 /* ---- cpu_eltwise.c, cpu_cast.c ---- */
 void tl_cpu_pick_kernel(TlExecInst *inst);
 TlExecKernel *tl_cpu_cast_kernel(TlDtype from, TlDtype to, TlRounding rounding);
+/* How many of the numbers are NaN or infinite; of types that have neither: none. */
+size_t tl_cpu_num_odd(TlDtype t, const void *data, size_t n);
 /* The operation of an elementwise instruction on raw arrays. */
 void tl_cpu_apply(const TlExecInst *inst, void *r, const void *const *a, size_t n);
 void tl_cpu_widen(TlDtype t, float *to, const void *from, size_t n);  /* fp16 or bf16 */

@@ -4,6 +4,7 @@
 #include "exec/cpu_impl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct Access {
@@ -308,6 +309,38 @@ fill_masked(TlExecThread *t, const TlExecInst *inst, const uint8_t *mask)
    t->undef[r->root] = any;
 }
 
+/* What was loaded may be meant to be infinite. */
+static void
+look_at_loaded(TlExecThread *t, const TlExecSlot *r, const uint8_t *data, size_t n)
+{
+   if (t->checked && tl_cpu_num_odd(r->dtype, data, n))
+      atomic_store_explicit(&t->run->has_read_odd, true, memory_order_relaxed);
+}
+
+/* NaN, or an infinity that was made of finite numbers, in a run that has loaded neither.  What a
+ * constant says, such as -inf for what is masked off, is meant. */
+static void
+look_at_stored(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n)
+{
+   const TlExecSlot *v = inst->arg[1];
+   const uint8_t *data = (const uint8_t *)tl_cpu_data(t, v);
+   if (!t->checked || !tl_cpu_num_odd(v->dtype, data + i * v->elem_bytes, n) ||
+       tl_cpu_is_undef(t, v) || atomic_load_explicit(&t->run->has_read_odd, memory_order_relaxed))
+      return;
+   for (size_t k = i; k < i + n; k++) {
+      double x = tl_bits_to_number(v->dtype, tl_load_elem(v->dtype, data + k * v->elem_bytes));
+      if (isfinite(x) || (isinf(x) && !t->odd))
+         continue;
+      TlExecFault what = {.kind = TL_FAULT_NOT_FINITE, .text = isnan(x) ? "nan" : "inf"};
+      if (t->odd) {
+         what.origin = t->odd->op->range;
+         what.origin_op = tl_source_name(t->odd->op);
+      }
+      tl_cpu_warn_of(t, inst, inst->arg[0], k, &what);
+      return;
+   }
+}
+
 bool
 tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
 {
@@ -337,6 +370,7 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
          memcpy(to + i * access.bytes, from, access.bytes);
       else
          memcpy(to + i * access.bytes, from, n * access.bytes);
+      look_at_loaded(t, r, to + i * access.bytes, n);
    }
    if (r->dtype == TL_I1)
       bools_to_01(to, r->n);
@@ -365,6 +399,7 @@ tl_cpu_store(TlExecThread *t, const TlExecInst *inst)
          return false;
       if (t->run->has_cells)
          tl_cpu_see_store(t, inst, i, n, access.bytes, from + i * access.bytes, to);
+      look_at_stored(t, inst, i, n);
       memcpy(to, from + i * access.bytes, n * access.bytes);
       note_stored(t, inst, ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i], n * access.bytes);
    }

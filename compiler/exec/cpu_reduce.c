@@ -234,6 +234,25 @@ look_for_overflow(TlExecThread *t, const TlExecInst *inst, Shape s)
    }
 }
 
+/* A sum of int32 that goes on beyond it. */
+static void
+look_for_long_sum(TlExecThread *t, const TlExecInst *inst, Shape s)
+{
+   const TlExecSlot *x = inst->arg[0], *sum = inst->result[0];
+   bool is_sum = inst->direct && inst->direct->op->opcode == TL_OP_ADD && x->dtype == TL_I32;
+   const int32_t *data = is_sum ? tl_cpu_data(t, x) : NULL;
+   for (size_t i = 0; is_sum && i < s.outer * s.inner; i++) {
+      int64_t full = 0;
+      for (size_t l = 0; l < s.len; l++)
+         full += data[(i / s.inner * s.len + l) * s.inner + i % s.inner];
+      if (full == (int32_t)full)
+         continue;
+      TlExecFault what = {.kind = TL_FAULT_LONG_SUM, .value = full};
+      tl_cpu_warn_of(t, inst, sum, i, &what);
+      return;
+   }
+}
+
 /* ---- the rules ---- */
 bool
 tl_cpu_reduce(TlExecThread *t, const TlExecInst *inst)
@@ -254,6 +273,8 @@ tl_cpu_reduce(TlExecThread *t, const TlExecInst *inst)
    propagate(t, inst, m.s, false, false);
    if (t->checked)
       look_for_overflow(t, inst, m.s);
+   if (t->checked)
+      look_for_long_sum(t, inst, m.s);
    return true;
 }
 

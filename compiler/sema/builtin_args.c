@@ -527,7 +527,11 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  "a number is meant, without quotes: such as 0, or for a size 64 with -D or "
                  "in the signature");
       else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_FLOAT)
-         tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
+         tl_help(s->diags, "%s",
+                 strchr(tl_range_text(s, tl_call_arg_range(call, i)), '/')
+                    ? "'/' gives a fraction, '//' a whole number"
+                    : "a whole number is meant: here, or as the value that a name gets by -D, the "
+                      "signature or its default");
       else if (strcmp(what, "a string") == 0 && !tl_help_no_number(s, v))
          tl_help(s->diags, "write a word in quotes; `tilec doc %s` says which", call->row->name);
    }

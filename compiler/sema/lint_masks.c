@@ -679,6 +679,22 @@ is_alone_at(const TlLintFacts *f, const TlLintAccess *x)
    return x->is_known;
 }
 
+/* for k in range(0, K // BLOCK): mask=k * BLOCK + arange(0, BLOCK) < K */
+static bool
+check_rest(TlLintFacts *f, const TlOp *loop, const TlValue *limit, uint32_t len)
+{
+   TlSema *s = f->s;
+   const TlOp *div = tl_for_upper(loop)->def;
+   uint64_t bits;
+   bool is_quotient = div && div->opcode == TL_OP_DIV && tl_arg(div, 0) == limit &&
+                      tl_is_const(tl_arg(div, 1), &bits) && bits == len && len > 1;
+   if (!is_quotient || div->range.file != s->impl->main->file)
+      return false;
+   tl_report(s->diags, W0275, div->range, limit->name, len);
+   tl_help(s->diags, "round up: tl.cdiv(%.40s, %u)", limit->name, len);
+   return true;
+}
+
 /* for k in range(0, K): mask=k + arange(0, BLOCK) < K */
 static bool
 check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
@@ -699,6 +715,8 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return false;
    const TlOp *loop = round->factor[0].value->block->region->parent;
    uint32_t len = x->pointers->type->shape[lane->dim];
+   if (round->scale == (int64_t)len && !f->s->impl->has_guessed_numbers)
+      return check_rest(f, loop, limit, len);
    bool leaves_out = round->scale > (int64_t)len && len > 1 && is_alone_at(f, x);
    if ((round->scale >= len && !leaves_out) || !tl_lint_comes_from(tl_for_upper(loop), limit))
       return false;
