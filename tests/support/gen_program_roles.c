@@ -105,7 +105,7 @@ along_rows(Gen *g, TlValue *v, const TlType *type)
    return tl_t1(&g->b, TL_OP_BROADCAST, type, v);
 }
 
-/* One iteration of an online softmax in base 2; sums[]: the product's, the weights', the maximum. */
+/* One iteration of an online softmax in base 2; sums: the product's, the weights', the maximum. */
 static void
 role_scaled_sums(Gen *g, const RoleLoop *l, TlValue *step, TlValue *sums[3])
 {
