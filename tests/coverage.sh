@@ -13,8 +13,9 @@ build=$tilec_root/build/coverage
 reasons=$tilec_root/tests/support/uncovered.txt
 part=()
 
-count() { # CTEST OPTIONS..: what fails here fails in the other builds, too
-   tilec_build coverage tilec_test_programs
+count() { # PROGRAMS CTEST OPTIONS..: what fails here fails in the other builds, too
+   tilec_build coverage "$1"
+   shift
    find "$build" -name '*.gcda' -delete
    ctest --test-dir "$build" -j "$(nproc)" --timeout 1800 "$@" || true
 }
@@ -23,13 +24,13 @@ case ${1:-} in
 --report) ;;
 --quick)
    part=(--part)
-   count -R '^(unit|golden|fuzz|lsp|cli|sema)\.|^(view\.pages|docs\.reference)$' -E '^unit\.(headers|runtime_python)$' \
+   count tilec_quick_programs -R '^(unit|golden|fuzz|lsp|cli|sema)\.|^(view\.pages|docs\.reference)$' -E '^unit\.(headers|runtime_python)$' \
       "${@:2}"
    ;;
 *)
    # Unoptimised and counted it is slow: bounds on time are not for this build, and programs of
    # examples are not built.
-   count -E '^(compile\.|launch\.|soak|house\.|example\.|distributed\.|unit\.runtime_python$)' "$@"
+   count tilec_test_programs -E '^(compile\.|launch\.|soak|house\.|example\.|distributed\.|unit\.runtime_python$)' "$@"
    ;;
 esac
 command -v python3 >/dev/null || tilec_die "the report needs python3"

@@ -214,7 +214,7 @@ if(TARGET tilec_shared)
   add_executable(gpu_programs "${CMAKE_CURRENT_SOURCE_DIR}/gpu/gpu_programs.c")
   target_link_libraries(gpu_programs PRIVATE tests_programs tilec_shared m)
   set_target_properties(gpu_programs PROPERTIES BUILD_RPATH_USE_ORIGIN ON BUILD_RPATH "$ORIGIN")
-  add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 5000 --jobs 2)
+  add_test(NAME sim.programs COMMAND gpu_programs --on sim --count 3000 --jobs 2)
   add_test(NAME sim.programs.roles COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
            --count 120 --jobs 2)
   add_test(NAME sim.programs.boxes COMMAND gpu_programs --on sim --arch sm_90a --seed 1000000
@@ -231,6 +231,9 @@ if(TARGET tilec_shared)
   set_tests_properties(ptx.programs PROPERTIES FIXTURES_SETUP ptx)
 endif()
 
+tl_without_sanitizers(gpu_test accuracy accuracy_mpfr launch_time bare_context first_result gpu_programs
+                      tests_programs sim_gpu_models planted)
+
 tl_unit(compile tl_compile)
 tl_unit(command tl_cli)
 
@@ -238,25 +241,33 @@ include(consumer/tests.cmake)
 
 # Where no earlier run tells which tests are long, these begin first, so that at the end no core waits
 # for one of them.
-foreach(test unit.passes golden.run install.packages errors.unseen)
+foreach(test ptx.emit ptx.programs ptx.assemble sim.accuracy unit.passes golden.run install.packages errors.unseen)
   if(TEST ${test})
     set_tests_properties(${test} PROPERTIES COST 50)
   endif()
 endforeach()
 
-# Every program that ctest runs, without the rest: what the sanitizer build needs.
+# Every program that ctest runs, without the rest: what the sanitizer build needs; and those of the
+# tests by which lines are counted quickly.
 add_custom_target(tilec_test_programs)
+add_custom_target(tilec_quick_programs)
+string(CONCAT not_quick "^(accuracy|adding_op|aot_check|aot_time|bare_|cache_stress|first_result|gpu_|jit_threads|"
+                        "launch_time|planted|runtime_gpu|sim_gpu|soak|start_check)")
 foreach(dir "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/runtime")
   get_property(targets DIRECTORY "${dir}" PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target ${targets})
     get_target_property(type ${target} TYPE)
     if(type MATCHES "EXECUTABLE|MODULE_LIBRARY")
       add_dependencies(tilec_test_programs ${target})
+      if(NOT target MATCHES "${not_quick}")
+        add_dependencies(tilec_quick_programs ${target})
+      endif()
     endif()
   endforeach()
 endforeach()
 foreach(target tilec example_transformer transformer_aot)
   if(TARGET ${target})
     add_dependencies(tilec_test_programs ${target})
+    add_dependencies(tilec_quick_programs ${target})
   endif()
 endforeach()
