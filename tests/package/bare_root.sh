@@ -13,16 +13,15 @@ apt-get -q -y -o "Dir::State::status=$root/var/lib/dpkg/status" -o Debug::NoLock
    exit 1
 }
 for deb in "$root.debs"/*.deb; do
-   dpkg-deb -x "$deb" "$root"
+   dpkg-deb --fsys-tarfile "$deb" >"$root.tar" # decompressed once
+   tar -x -p -f "$root.tar" -C "$root"
    dpkg-deb -f "$deb" | sed '1a Status: install ok installed' >>"$root/var/lib/dpkg/status"
    printf '\n' >>"$root/var/lib/dpkg/status"
    name=$(dpkg-deb -f "$deb" Package)
    [[ $(dpkg-deb -f "$deb" Multi-Arch) != same ]] || name+=:$(dpkg-deb -f "$deb" Architecture)
-   dpkg-deb -c "$deb" |
-      awk '{ sub(/^\./, "", $6); sub(/\/$/, "", $6); print $6 == "" ? "/." : $6 }' \
-         >"$root/var/lib/dpkg/info/$name.list"
+   tar -t -f "$root.tar" | sed 's/^\.//; s|/$||; s|^$|/.|' >"$root/var/lib/dpkg/info/$name.list"
 done
 printf 'root:x:0:0:root:/root:/bin/sh\n' >"$root/etc/passwd"
 printf 'root:x:0:\n' >"$root/etc/group"
 chroot "$root" /sbin/ldconfig
-rm -rf -- "$root.debs"
+rm -rf -- "$root.debs" "$root.tar"
