@@ -443,8 +443,10 @@ is_zero_behind(Widen *w, const TlValue *v, int axis)
 static bool
 may_run_on(Widen *w)
 {
+   if (w->has_scaled)
+      return false;
    for (unsigned i = 0; i < w->loop->num_results; i++)
-      if (w->has_scaled || (!last_product(w, i) && tl_result(w->loop, i)->uses))
+      if (!last_product(w, i) && tl_result(w->loop, i)->uses)
          return false;
    for (const TlOp *op = w->body->first; op; op = op->next) {
       int axis = op->num_results ? axis_of(w, tl_result(op, 0)) : AS_IS;
@@ -458,15 +460,18 @@ may_run_on(Widen *w)
    return true;
 }
 
-/* Words of what the products of scaled sums take from registers. */
+/* Words of what the products of scaled sums take from registers, and of the rows that scale them. */
 static uint64_t
 words_of_weights(const Widen *w, const uint32_t *words)
 {
    uint64_t weights = 0;
-   for (unsigned n = 0; w->has_scaled && n < w->loop->num_results; n++)
+   for (unsigned n = 0; w->has_scaled && n < w->loop->num_results; n++) {
+      if (scaled_sum(w, n) != TL_NO_SUM && !products_of(w, n))
+         weights += words[tl_carried(w->body, n)->id];
       for (const TlOp *dot = products_of(w, n); dot; dot = product_before(dot))
          for (unsigned i = 0; i < 2; i++)
             weights += tl_dot_load(dot, i) ? 0 : words[tl_arg(dot, i)->id];
+   }
    return weights;
 }
 
@@ -497,7 +502,7 @@ have_room(Widen *w)
    if (!room || (needs_warps && w->warps != w->func->num_warps))
       return false;
    return w->warps != TL_CONSUMER_WARPS ||
-          products + w->weights < (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
+          products + w->weights <= (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
 }
 
 static uint64_t
