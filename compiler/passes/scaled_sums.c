@@ -13,12 +13,19 @@ is_inside(const TlScaledSums *s, const TlValue *v)
    return tl_value_block(v) == s->body;
 }
 
+/* Its operand again, repeated or in another shape. */
+static bool
+is_shape(const TlOp *op)
+{
+   return op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
+          op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_HINT;
+}
+
 /* The value that v repeats, or holds in another shape. */
 static const TlValue *
 unshaped(const TlValue *v)
 {
-   while (v->def && (v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS ||
-                     v->def->opcode == TL_OP_SPLAT || v->def->opcode == TL_OP_HINT))
+   while (v->def && is_shape(v->def))
       v = tl_arg(v->def, 0);
    return v;
 }
@@ -52,8 +59,9 @@ depends(const TlScaledSums *s, const TlValue *v, unsigned *steps)
    return false;
 }
 
-bool
-tl_depends_on_sums(const TlScaledSums *s, const TlValue *v)
+/* Does v depend on a number that the loop carries and that is no index? */
+static bool
+depends_on_sums(const TlScaledSums *s, const TlValue *v)
 {
    unsigned steps = 0;
    return depends(s, v, &steps);
@@ -65,9 +73,7 @@ is_of_statistic(const TlScaledSums *s, const TlValue *v, unsigned *steps)
    const TlOp *op = v->def;
    if (v == s->after || !is_inside(s, v))
       return true;
-   bool is_shape = op && (op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
-                          op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_HINT);
-   if (!op || (!is_shape && !tl_has_trait(op, TL_TRAIT_ELTWISE)) || !tl_op_is_pure(op) ||
+   if (!op || (!is_shape(op) && !tl_has_trait(op, TL_TRAIT_ELTWISE)) || !tl_op_is_pure(op) ||
        (*steps)++ > MOST_STEPS)
       return false;
    for (unsigned i = 0; i < op->num_args; i++)
@@ -130,7 +136,7 @@ slope_of(const TlScaledSums *s, const TlValue *v, unsigned depth)
    const TlValue *at = unshaped(v), *by, *x;
    if (at == s->after)
       return (Slope){true, 1, NULL};
-   if (!tl_depends_on_sums(s, at))
+   if (!depends_on_sums(s, at))
       return (Slope){true, 0, NULL};
    if (!at->def || depth > MOST_DEPTH)
       return unknown;
@@ -235,15 +241,15 @@ is_weight(const TlScaledSums *s, const TlValue *v, unsigned *steps)
    case TL_OP_NEG:
       return is_weight(s, tl_arg(op, 0), steps);
    case TL_OP_MUL:
-      second = tl_depends_on_sums(s, tl_arg(op, 1));
-      return !tl_depends_on_sums(s, tl_arg(op, !second)) && is_weight(s, tl_arg(op, second), steps);
+      second = depends_on_sums(s, tl_arg(op, 1));
+      return !depends_on_sums(s, tl_arg(op, !second)) && is_weight(s, tl_arg(op, second), steps);
    case TL_OP_DIV:
-      return !tl_depends_on_sums(s, tl_arg(op, 1)) && is_weight(s, tl_arg(op, 0), steps);
+      return !depends_on_sums(s, tl_arg(op, 1)) && is_weight(s, tl_arg(op, 0), steps);
    case TL_OP_SELECT:
       for (unsigned i = 1; i < 3; i++)
          if (!(tl_is_const(tl_arg(op, i), &bits) && !bits) && !is_weight(s, tl_arg(op, i), steps))
             return false;
-      return !tl_depends_on_sums(s, tl_arg(op, 0));
+      return !depends_on_sums(s, tl_arg(op, 0));
    default:
       return false;
    }
@@ -268,8 +274,8 @@ static bool
 is_product_of_weights(const TlScaledSums *s, const TlOp *dot)
 {
    unsigned steps = 0;
-   bool second = tl_depends_on_sums(s, tl_arg(dot, 1));
-   return !tl_depends_on_sums(s, tl_arg(dot, !second)) && is_weight(s, tl_arg(dot, second), &steps);
+   bool second = depends_on_sums(s, tl_arg(dot, 1));
+   return !depends_on_sums(s, tl_arg(dot, !second)) && is_weight(s, tl_arg(dot, second), &steps);
 }
 
 static bool
@@ -306,15 +312,13 @@ is_statistic(TlScaledSums *s, const TlValue *v, unsigned *steps, unsigned most)
       for (unsigned i = 0; i < s->num_folds; i++)
          if (s->folds[i] == op)
             return true;
-      if (tl_reduce_opcode(op) != TL_OP_MAX || tl_depends_on_sums(s, tl_arg(op, 0)) ||
+      if (tl_reduce_opcode(op) != TL_OP_MAX || depends_on_sums(s, tl_arg(op, 0)) ||
           s->num_folds == most)
          return false;
       s->folds[s->num_folds++] = op;
       return true;
    }
-   if (op->opcode != TL_OP_BROADCAST && op->opcode != TL_OP_EXPAND_DIMS &&
-       op->opcode != TL_OP_SPLAT && op->opcode != TL_OP_HINT &&
-       (!tl_has_trait(op, TL_TRAIT_ELTWISE) || !tl_op_is_pure(op)))
+   if (!is_shape(op) && (!tl_has_trait(op, TL_TRAIT_ELTWISE) || !tl_op_is_pure(op)))
       return false;
    for (unsigned i = 0; i < op->num_args; i++)
       if (!is_statistic(s, tl_arg(op, i), steps, most))

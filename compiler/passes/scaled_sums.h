@@ -34,8 +34,6 @@ typedef struct TlScaledSums {
 bool tl_find_scaled_sums(TlArena *arena, const TlOp *loop, TlScaledSums *out);
 /* Made of the statistic after the iteration, and of what the loop does not change. */
 bool tl_is_of_statistic(const TlScaledSums *s, const TlValue *v);
-/* Does v depend on a number that the loop carries and that is no index? */
-bool tl_depends_on_sums(const TlScaledSums *s, const TlValue *v);
 /* The addition or maximum that it folds one tile by: the operation; TL_OP_COUNT: something else. */
 TlOpcode tl_reduce_opcode(const TlOp *reduce);
 
