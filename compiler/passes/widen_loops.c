@@ -460,7 +460,7 @@ may_run_on(Widen *w)
    return true;
 }
 
-/* Words of what the products of scaled sums take from registers, and of the rows that scale them. */
+/* Words of what products of scaled sums take from registers, and of the rows that scale them. */
 static uint64_t
 words_of_weights(const Widen *w, const uint32_t *words)
 {
