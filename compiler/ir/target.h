@@ -25,6 +25,7 @@ typedef struct TlTarget {
    uint32_t thread_registers; /* at most */
    /* What a multiprocessor holds at once: */
    uint32_t sm_registers, sm_shared_bytes, sm_warps, sm_blocks;
+   uint32_t multiprocessors; /* of the largest product */
    uint32_t features;
 } TlTarget;
 

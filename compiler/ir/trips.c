@@ -17,7 +17,7 @@ is_near(const TlValue *v, int64_t *number)
    return *number > -FAR && *number < FAR;
 }
 
-/* v = x // c * c, in any of its spellings: x, and the most by which x is above v. */
+/* v = x // c * c, in any of its spellings: x, and the most by which x is above v, or v above x. */
 static const TlValue *
 rounded_down(TlAnalysis *facts, const TlValue *v, int64_t *most)
 {
@@ -47,11 +47,21 @@ least(int64_t bound, int64_t other, int64_t more)
    return other < FAR && other + more < bound ? other + more : bound;
 }
 
+static const TlValue *
+without_hints(const TlValue *v)
+{
+   while (tl_value_is(v, TL_OP_HINT))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
 /* The most by which x is above y; FAR where nothing is known. */
 static int64_t
 most_above(TlAnalysis *facts, const TlValue *x, const TlValue *y, unsigned depth)
 {
    int64_t c, d, best = FAR;
+   x = without_hints(x);
+   y = without_hints(y);
    if (x == y)
       return 0;
    if (is_near(x, &c) && is_near(y, &d))
@@ -73,7 +83,13 @@ most_above(TlAnalysis *facts, const TlValue *x, const TlValue *y, unsigned depth
       if (tl_value_is(y, TL_OP_MAX))
          best = least(best, most_above(facts, x, tl_arg(y->def, k), depth - 1), 0);
    }
-   const TlValue *above_y = rounded_down(facts, y, &d);
+   const TlValue *near_x = rounded_down(facts, x, &d), *above_y;
+   if (near_x) { /* towards 0: what may be negative is rounded up */
+      const TlAxisInfo *info = tl_axis_info(facts, near_x);
+      bool is_below = info->has_range && info->lo >= 0;
+      best = least(best, most_above(facts, near_x, y, depth - 1), is_below ? 0 : d);
+   }
+   above_y = rounded_down(facts, y, &d);
    return above_y ? least(best, most_above(facts, x, above_y, depth - 1), d) : best;
 }
 

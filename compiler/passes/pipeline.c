@@ -30,6 +30,7 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
    static const TlPassId pipeline[] = {TL_PASS_hold_operands,
                                        TL_PASS_hoist_products,
                                        TL_PASS_specialize_warps,
+                                       TL_PASS_order_programs,
                                        TL_PASS_advance_products,
                                        TL_PASS_skip_scaling,
                                        TL_PASS_pipeline_loops,

@@ -622,6 +622,9 @@ choose_launch(Gen *g)
    p->grid[0] = p->grid[1] = p->grid[2] = 1;
    if (gen_chance(g, 30))
       p->grid[gen_below(g, 3)] = 2 + gen_below(g, 2);
+   if (g->for_roles && gen_chance(g, 40)) /* as blocks of rows and heads */
+      for (unsigned axis = 0; axis < 2; axis++)
+         p->grid[axis] = 2 + gen_below(g, 2);
    p->num_scalars = GEN_NUM_SCALARS;
    p->scalar[GEN_TRIPS] = trips[gen_below(g, 5)];
    p->scalar[GEN_MORE_TRIPS] = trips[gen_below(g, 5)];

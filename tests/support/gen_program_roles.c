@@ -250,13 +250,25 @@ role_while(Gen *g, const RoleLoop *l, TlValue *sum)
    return tl_result(op, 1);
 }
 
+/* At times they go with the place of the program: more, or fewer, of what is asked for. */
+static TlValue *
+trips_of_program(Gen *g, TlValue *trips)
+{
+   TlBuilder *b = &g->b;
+   if (gen_chance(g, 60))
+      return trips;
+   int64_t axis = gen_chance(g, 70) ? 0 : 1;
+   TlValue *id = tl_b0(b, TL_OP_PROGRAM_ID, NULL, {TL_ATTR_AXIS, {.i = axis}});
+   return gen_chance(g, 60) ? tl_b2(b, TL_OP_MIN, trips, id) : tl_b2(b, TL_OP_SUB, trips, id);
+}
+
 /* The same as a loop, from zeros; all three are added to the sum when it is over. */
 static TlValue *
 role_scaled_loop(Gen *g, const RoleLoop *l, TlValue *outer, TlValue *sum)
 {
    TlBuilder *b = &g->b;
    const TlType *rows = gen_shaped(g, TL_FP32, 1, (const uint32_t[]){ROWS});
-   TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[GEN_TRIPS],
+   TlValue *args[] = {tl_const_int(b, TL_I32, 0), trips_of_program(g, g->scalar[GEN_TRIPS]),
                       tl_const_int(b, TL_I32, 1), zeros(g, l->cols),
                       gen_number(g, rows, 0),     gen_number(g, rows, -8)};
    const TlType *types[] = {sum->type, rows, rows};
@@ -284,6 +296,7 @@ role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *su
       return role_scaled_loop(g, l, outer, sum);
    TlValue *args[] = {tl_const_int(b, TL_I32, 0), g->scalar[has_inner ? GEN_MORE_TRIPS : GEN_TRIPS],
                       tl_const_int(b, TL_I32, 1), sum};
+   args[1] = trips_of_program(g, args[1]);
    if (g->for_turns && outer && gen_chance(g, 40)) /* fewer in each turn */
       args[1] = tl_b2(b, TL_OP_SUB, args[1], outer);
    int64_t asked = has_inner || g->for_turns ? 0 : 1 << TL_LOOP_FLAG_WARP_SPECIALIZE;
@@ -330,11 +343,12 @@ gen_step_role_dots(Gen *g)
       l.values = gen_buffer(g, l.in, l.cols * l.cols * all, GEN_TINY);
       l.first = role_tile(g, l.left, (const uint32_t[]){ROWS, l.depth}, NULL, false);
    }
-   l.out = -1;
-   if (l.is_nested && gen_chance(g, 50))
-      l.out = gen_buffer(g, gen_chance(g, 80) ? l.in : TL_FP32, ROWS * l.cols * all, GEN_POISON);
+   bool stores = l.is_nested && gen_chance(g, 50);
    TlValue *sum = zeros(g, l.cols);
    for (unsigned i = 0; i < loops; i++) {
+      l.out = -1;
+      if (stores) /* each loop to places of its own: nothing orders the threads of two */
+         l.out = gen_buffer(g, gen_chance(g, 80) ? l.in : TL_FP32, ROWS * l.cols * all, GEN_POISON);
       l.has_mask[0] = gen_chance(g, 30);
       l.has_mask[1] = gen_chance(g, 30);
       sum = l.is_nested && gen_chance(g, 30) ? role_while(g, &l, sum)

@@ -57,7 +57,8 @@ what_whole_blocks_leave(void **state)
    assert_true(runs_once(WHOLE("n", "c64"), "%whole", "%n", "%c128"));
    assert_false(runs_once(WHOLE("n", "c128"), "%whole", "%n", "%c64"));
    assert_false(runs_once(WHOLE("n", "c64"), "%whole", "%m", "%c64"));
-   assert_false(runs_once(WHOLE("n", "c64"), "%n", "%whole", "%c64")); /* of negative n */
+   assert_true(runs_once(WHOLE("n", "c64"), "%n", "%whole", "%c64")); /* of negative n */
+   assert_false(runs_once(WHOLE("n", "c128"), "%n", "%whole", "%c64"));
    assert_false(runs_once(WHOLE("n", "c64"), "%whole", "%n", "%down"));
    assert_false(runs_once(WHOLE("n", "c64"), "%whole", "%n", "%m"));
    /* the quotient of one, the product of another */
@@ -87,6 +88,23 @@ what_ends_soon(void **state)
                          "%whole", "%l", "%c128"));
    assert_false(
       runs_once(WHOLE("row", "c128") "   %e = add %row, %c128 : i32\n", "%whole", "%e", "%c128"));
+   assert_true(runs_once("   %h = hint %row {hint = divisible, values = [64]} : i32\n"
+                         "   %e = add %row, %c64 : i32\n",
+                         "%h", "%e", "%c64"));
+}
+
+/* Blocks rounded down and up: rows that see 64 keys, 128 at a time. */
+static void
+what_is_rounded_twice(void **state)
+{
+   (void)state;
+   bool is_even;
+   const char *blocks = WHOLE("row", "c128") "   %c127 = constant {value = 127} : i32\n"
+                                             "   %a = add %row, %c64 : i32\n"
+                                             "   %b = add %a, %c127 : i32\n"
+                                             "   %p = div %b, %c128 : i32\n"
+                                             "   %e = mul %p, %c128 : i32\n";
+   assert_int_equal(2, trips(blocks, "%whole", "%e", "%c128", &is_even));
 }
 
 /* Nothing known stays nothing known, by whatever constant it is moved. */
@@ -135,6 +153,7 @@ test_trips(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_whole_blocks_leave), cmocka_unit_test(what_ends_soon),
-      cmocka_unit_test(what_is_unknown), cmocka_unit_test(what_is_counted)};
+      cmocka_unit_test(what_is_rounded_twice), cmocka_unit_test(what_is_unknown),
+      cmocka_unit_test(what_is_counted)};
    return cmocka_run_group_tests_name("ir trips", tests, NULL, NULL);
 }
