@@ -202,6 +202,7 @@ def check_files():
             import helper
             from helper import one_more as more, wrong
             assert triton.__tilec__ and sys.argv[1:] == ["a", "b"]
+            assert sys.path[0] in triton.__file__
 
             @triton.jit
             def kernel(x, WRONG: tl.constexpr):
@@ -229,7 +230,7 @@ def check_files():
         assert "CompilationError" in run.stdout, run.stdout
         assert os.path.join(folder, "helper.py") + ":13:" in run.stdout, run.stdout
         assert "RuntimeError" in run.stdout and "outside buffer 'x'" in run.stdout, run.stdout
-        assert "program.py:17:" in run.stdout, run.stdout
+        assert "program.py:18:" in run.stdout, run.stdout
 
 
 def check_modules():
@@ -696,7 +697,8 @@ FILES_OF_TORCH = {
                   "from torch.utils._triton import has_triton\nimport triton\n"
                   "assert not torch._inductor.asks.answer and has_triton() and has_triton()\n"
                   "assert torch._inductor.config.triton_disable_device_detection\n"
-                  "assert importlib.metadata.version('triton') == triton.__version__\n"}
+                  "found = importlib.metadata.metadata('triton')\n"
+                  "assert found['Version'] == triton.__version__ and 'tilec' in found['Summary']\n"}
 
 
 def check_has_triton():
