@@ -108,6 +108,14 @@ def uses_plain(x):
     tl.store(x, PLAIN)
 
 
+ANNOTATED: tl.constexpr = 3
+
+
+@triton.jit
+def uses_annotated(x):
+    tl.store(x, ANNOTATED)
+
+
 @triton.jit
 def of_tuple(pair, out, n):
     i = tl.arange(0, 8)
@@ -159,6 +167,9 @@ def check_text():
     assert scaled.__globals__ is globals() and scaled.__name__ == "scaled"
     e = raises(triton.CompilationError, "PLAIN", lambda: uses_plain[(1,)](y))
     assert "not made by tl.constexpr" in str(e), e
+    assert "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1" in str(e), e
+    e = raises(triton.CompilationError, "ANNOTATED", lambda: uses_annotated[(1,)](y))
+    assert "an annotation makes none" in str(e), e
     of_tuple[(1,)]((x, (2, 3.5)), out, 1)
     assert numpy.allclose(out[:8], x[:8] * 2 + 4.5)
     table = floats(64).reshape(8, 8)
