@@ -108,6 +108,14 @@ def uses_plain(x):
     tl.store(x, PLAIN)
 
 
+ANNOTATED: tl.constexpr = 3
+
+
+@triton.jit
+def uses_annotated(x):
+    tl.store(x, ANNOTATED)
+
+
 @triton.jit
 def of_tuple(pair, out, n):
     i = tl.arange(0, 8)
@@ -159,6 +167,9 @@ def check_text():
     assert scaled.__globals__ is globals() and scaled.__name__ == "scaled"
     e = raises(triton.CompilationError, "PLAIN", lambda: uses_plain[(1,)](y))
     assert "not made by tl.constexpr" in str(e), e
+    assert "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1" in str(e), e
+    e = raises(triton.CompilationError, "ANNOTATED", lambda: uses_annotated[(1,)](y))
+    assert "an annotation makes none" in str(e), e
     of_tuple[(1,)]((x, (2, 3.5)), out, 1)
     assert numpy.allclose(out[:8], x[:8] * 2 + 4.5)
     table = floats(64).reshape(8, 8)
@@ -202,6 +213,7 @@ def check_files():
             import helper
             from helper import one_more as more, wrong
             assert triton.__tilec__ and sys.argv[1:] == ["a", "b"]
+            assert sys.path[0] in triton.__file__
 
             @triton.jit
             def kernel(x, WRONG: tl.constexpr):
@@ -229,7 +241,7 @@ def check_files():
         assert "CompilationError" in run.stdout, run.stdout
         assert os.path.join(folder, "helper.py") + ":13:" in run.stdout, run.stdout
         assert "RuntimeError" in run.stdout and "outside buffer 'x'" in run.stdout, run.stdout
-        assert "program.py:17:" in run.stdout, run.stdout
+        assert "program.py:18:" in run.stdout, run.stdout
 
 
 def check_modules():
@@ -696,7 +708,8 @@ FILES_OF_TORCH = {
                   "from torch.utils._triton import has_triton\nimport triton\n"
                   "assert not torch._inductor.asks.answer and has_triton() and has_triton()\n"
                   "assert torch._inductor.config.triton_disable_device_detection\n"
-                  "assert importlib.metadata.version('triton') == triton.__version__\n"}
+                  "found = importlib.metadata.metadata('triton')\n"
+                  "assert found['Version'] == triton.__version__ and 'tilec' in found['Summary']\n"}
 
 
 def check_has_triton():

@@ -32,21 +32,22 @@ def main():
         print("usage: python -m tilec.triton [-m MODULE | PROGRAM.py] [ARGUMENT..]",
               file=sys.stderr)
         return 2
+    if words[0] != "-m" and not os.path.isfile(words[0]) \
+            and not os.path.isfile(os.path.join(words[0], "__main__.py")):
+        print("tilec.triton: %s" % _why_not(words[0]), file=sys.stderr)
+        return 2
+    if words[0] != "-m" and not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = os.path.dirname(os.path.abspath(words[0]))   # was the current folder
     install()
     if words[0] == "-m" and _is_missing(words[1]):
         print("tilec.triton: there is no module '%s'; a file is named without -m" % words[1],
               file=sys.stderr)
-        return 2
-    if words[0] != "-m" and not os.path.isfile(words[0]) \
-            and not os.path.isfile(os.path.join(words[0], "__main__.py")):
-        print("tilec.triton: %s" % _why_not(words[0]), file=sys.stderr)
         return 2
     if words[0] == "-m":
         sys.argv = words[1:]
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         sys.argv = words
-        sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
         runpy.run_path(words[0], run_name="__main__")
     return 0
 

@@ -438,7 +438,8 @@ class Part:
         if strict and not self.whole.may_refer(v):
             way_out = "a function of Python; @triton.jit above it makes one that kernels can call" \
                 if isinstance(v, types.FunctionType) else \
-                "a value of the program (%s), and not made by tl.constexpr(..)" \
+                "a value of the program (%s), and not made by tl.constexpr(..); an annotation " \
+                "makes none.  TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 lets kernels see all of them" \
                 % type(v).__qualname__
             self.whole.note(name, "Cannot access global variable %s from within a kernel: it is %s"
                             % (name, way_out))
