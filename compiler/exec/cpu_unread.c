@@ -3,8 +3,8 @@
  *
  * Whole rows, columns and the like alone are told of: triangles and diagonals have an element of
  * each.  Nothing is said where what was loaded decides what is read, which is a gather, nor of
- * arrays that the kernel changes by atomics.  The caller gives sizes of those arrays that are meant to be
- * read as a whole. */
+ * arrays that the kernel changes by atomics.  The caller gives sizes of those arrays that are meant
+ * to be read as a whole. */
 #include "exec/cpu_impl.h"
 #include "ir/walk.h"
 
