@@ -143,6 +143,8 @@ report_unread(TlDiags *diags, const TlExecFault *f)
 {
    tl_report(diags, W0612, f->range, (long long)f->limit, f->text, f->buffer, (long long)f->value,
              f->value == 1 ? "is" : "are", f->own);
+   if (f->origin_op)
+      tl_note(diags, N0610, f->origin);
    if (f->bytes && f->value == 1)
       tl_help(diags, "nothing moves the pointers on to the others: the program's number, or the "
                      "loop's index, times the stride");

@@ -125,6 +125,8 @@ typedef struct TlExecRun {
    const TlExecOptions *opts;
    const TlExecArg *args;
    TlExecBuffer *buffers; /* by argument */
+   TlMap reads;           /* TlOp of a load -> TlExecReads; where buffers have `seen` */
+   struct TlExecReads *first_reads;
    const bool *loaded; /* by value id: does what was loaded decide it?  Where buffers have `seen` */
    unsigned num_args;
    uint32_t grid[3];

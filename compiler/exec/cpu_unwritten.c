@@ -57,7 +57,8 @@ static bool
 is_guarded(const Loaded *l, const TlOp *op)
 {
    for (op = tl_parent(op); op; op = tl_parent(op))
-      if (op->opcode == TL_OP_WHILE || any_operand(l, op, op->num_args))
+      if (op->opcode == TL_OP_WHILE ||
+          any_operand(l, op, op->opcode == TL_OP_FOR ? tl_first_init(op) : op->num_args))
          return true;
    return false;
 }
