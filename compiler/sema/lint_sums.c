@@ -220,6 +220,30 @@ is_of_softmax(const TlValue *v, unsigned *steps)
    return any;
 }
 
+/* The argument below which a mask keeps the index along dimension d; NULL: there is none. */
+static const TlValue *
+limit_along(const TlLintAccess *x, int d)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, d))
+         return tl_lint_argument(&x->bound[i].limit);
+   return NULL;
+}
+
+/* store(out + cols, max(x, axis=1), cols < n): what is left of the rows goes where columns go. */
+static bool
+is_stored_across(const TlLintFacts *f, const TlOp *op, const TlLintAccess *x, unsigned axis)
+{
+   const TlValue *v = tl_result(op, 0), *n = limit_along(x, (int)axis);
+   while (v->uses && !v->uses->next && v->uses->user->opcode == TL_OP_CAST)
+      v = tl_result(v->uses->user, 0);
+   const TlOp *to = v->uses && !v->uses->next ? v->uses->user : NULL;
+   const TlLintAccess *y =
+      to && to->opcode == TL_OP_STORE && tl_arg(to, 1) == v ? access_of(f, to) : NULL;
+   return y && n && y->is_known && y->pointers->type->rank == 1 && limit_along(y, 0) == n &&
+          limit_along(x, 1 - (int)axis) != n;
+}
+
 /* softmax of blocks of rows, along the rows' axis */
 static bool
 check_cut(TlLintFacts *f, const TlOp *op)
@@ -230,8 +254,9 @@ check_cut(TlLintFacts *f, const TlOp *op)
    const TlLintAccess *x = of->type->rank == 2 ? access_of(f, load_of(of, &steps)) : NULL;
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    if (!x || !x->is_known || x->pointers->type->rank != 2 || !is_cut(f, x, axis) ||
-       !is_whole(f, x, 1 - axis) || !goes_back(tl_result(op, 0), &back) ||
-       !is_of_softmax(tl_result(op, 0), &uses))
+       !is_whole(f, x, 1 - axis) ||
+       (!is_stored_across(f, op, x, axis) &&
+        (!goes_back(tl_result(op, 0), &back) || !is_of_softmax(tl_result(op, 0), &uses))))
       return false;
    tl_report(s->diags, W0247, op->range, axis);
    tl_help(s->diags, "each program has whole %s: axis=%u", axis ? "columns" : "rows", 1 - axis);
