@@ -271,7 +271,8 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
    if (is_left_out(s, call, "print"))
       return tl_sv_none();
    for (unsigned i = 0; i < num; i++) {
-      v[i] = tl_sema_value(s, &items[i], call->range);
+      TlRange range = items == call->rest ? call->rest_ranges[i] : call->range;
+      v[i] = tl_sema_value(s, &items[i], range);
       if (!v[i])
          return tl_sv_poison();
    }

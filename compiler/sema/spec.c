@@ -77,6 +77,18 @@ is_called(const char *open)
    return *open && open[1 + strspn(open + 1, " \t")] == '(';
 }
 
+/* A kernel launches none: there the brackets are a mistake. */
+static bool
+is_in_kernel(const TlSourceModule *source, size_t at)
+{
+   for (size_t i = 0; i < source->functions.len; i++) {
+      const TlSvFunc *fn = source->functions.data[i];
+      if (fn->is_compiled && fn->node->range.begin <= at && at < fn->node->range.end)
+         return true;
+   }
+   return false;
+}
+
 static void
 note_launches(Uses *u, const char *text)
 {
@@ -85,7 +97,7 @@ note_launches(Uses *u, const char *text)
       const char *name = end;
       while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
          name--;
-      if (name < end && is_called(end))
+      if (name < end && is_called(end) && !is_in_kernel(u->s->impl->main, (size_t)(end - text)))
          tl_map_put(&u->launched, tl_intern(u->s->strings, name, (size_t)(end - name)), u);
    }
 }

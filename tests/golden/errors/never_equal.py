@@ -27,4 +27,15 @@ def k(x: "*fp32", n: "i32", B: tl.constexpr = 64):
 # CHECK:{{.*}}:21:12: warning[W0225]: a comparison by '==' with tuple of 2 is always false
 # CHECK: help: compare with each of them: (x == 1) | (x == 2); how long a tile is says x.shape
 # CHECK:{{.*}}:23:13: error[E0222]: function 'add' cannot be indexed
+
+
+# Launched from a kernel, and divided by a constant that is 0.
+@triton.jit
+def launches(x: "*fp32", n: "i32"):
+    i = tl.arange(0, 64)
+    add[(1,)](i, i)
+    tl.store(x + i // 0, n)
+# CHECK:{{.*}}error[E0222]: function 'add' cannot be indexed
+# CHECK: help: a kernel is launched by the host; inside of a kernel it is called as a function: add(..)
+# CHECK:{{.*}}error[E0211]: division by zero at compile time
 # CHECK-NOT: error[
