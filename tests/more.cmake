@@ -75,6 +75,12 @@ if(TARGET tilec)
                                           "$<TARGET_FILE:tilec>")
     add_test(NAME errors.values COMMAND "${python_for_tests}" "${support}/wrong_values.py"
                                         "$<TARGET_FILE:tilec>")
+    if(NOT TILEC_SANITIZE) # thousands of runs
+      add_test(NAME errors.kinds COMMAND "${python_for_tests}" "${support}/wrong_kinds.py"
+                                         "$<TARGET_FILE:tilec>")
+      add_test(NAME errors.slips COMMAND "${python_for_tests}" "${support}/slips_by_rule.py"
+                                         "$<TARGET_FILE:tilec>")
+    endif()
     if(TARGET tilec_shared AND NOT TILEC_SANITIZE)
       add_test(NAME errors.unseen COMMAND "${python_for_tests}" "${support}/mistakes.py" --unseen
                                           "$<TARGET_FILE:tilec>")

@@ -335,6 +335,68 @@ note_new_arrays(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extra)
    extra->fresh = fresh;
 }
 
+enum { MOST_SIZES = 64 };
+
+/* Whole numbers that the kernel is given. */
+static unsigned
+sizes_given(const RunState *r, uint64_t sizes[MOST_SIZES])
+{
+   const TilecKernelInfo *k = &r->comp.info.kernels[0];
+   unsigned n = 0;
+   for (unsigned i = 0; i < r->a.num && n < MOST_SIZES; i++)
+      if (r->a.list[i].is_given && r->a.list[i].value.kind == TL_CLI_INT &&
+          r->a.list[i].value.i > 1)
+         sizes[n++] = (uint64_t)r->a.list[i].value.i;
+   for (uint32_t i = 0; i < k->num_args && n < MOST_SIZES; i++) {
+      long long v = k->args[i].value ? strtoll(k->args[i].value, NULL, 10) : 0;
+      if (v > 1)
+         sizes[n++] = (uint64_t)v;
+   }
+   return n;
+}
+
+/* Is each of its sizes one that the kernel is given, or the product of two? */
+static bool
+is_told_sizes(const TlArray *a, const uint64_t *sizes, unsigned num)
+{
+   for (unsigned d = 0; d < a->rank; d++) {
+      bool is_told = a->shape[d] == 1;
+      for (unsigned i = 0; i < num; i++) {
+         is_told |= a->shape[d] == sizes[i];
+         for (unsigned k = 0; k < i; k++)
+            is_told |= a->shape[d] % sizes[i] == 0 && a->shape[d] / sizes[i] == sizes[k];
+      }
+      if (!is_told)
+         return false;
+   }
+   return a->rank > 0;
+}
+
+/* Of an array whose sizes the kernel knows, rows that nothing reads are told. */
+static void
+note_whole_arrays(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extra)
+{
+   uint64_t sizes[MOST_SIZES];
+   unsigned num_sizes = sizes_given(r, sizes);
+   unsigned *rank = tl_new_array(r->c->arena, unsigned, n + 1);
+   bool *asked = tl_new_array(r->c->arena, bool, n + 1);
+   const uint64_t **dims = tl_new_array(r->c->arena, const uint64_t *, n + 1);
+   for (size_t i = 0; i < n && !r->has_warned; i++)
+      for (unsigned k = 0; k < r->a.num; k++) {
+         const TlCliValue *v = &r->a.list[k].value;
+         bool is_it = args[i].kind == TILEC_ARG_POINTER && r->a.list[k].is_given &&
+                      v->kind == TL_CLI_ARRAY && args[i].as.ptr == v->array.data;
+         asked[i] |= is_it;
+         if (!is_it || v->is_empty || !is_told_sizes(&v->array, sizes, num_sizes))
+            continue;
+         dims[i] = v->array.shape;
+         rank[i] = v->array.rank;
+      }
+   extra->asked = asked;
+   extra->rank = rank;
+   extra->dims = dims;
+}
+
 static int
 run_on_cpu(RunState *r)
 {
@@ -354,6 +416,7 @@ run_on_cpu(RunState *r)
                         .as_json = tl_cmd_is_json(r->c),
                         .in_color = r->c->color};
    note_new_arrays(r, args, n, &extra);
+   note_whole_arrays(r, args, n, &extra);
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},

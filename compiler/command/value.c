@@ -345,6 +345,13 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
                              tl_arena_printf(arena, "'%s' is not a value; write %s:%.*s%s", text,
                                              makers[i], (int)(colon - text), text, rest));
    }
+   TlDtype dtype;
+   const char *sizes = strchr(text, '[');
+   if (sizes && tl_dtype_from_text(text, (size_t)(sizes - text), &dtype)) /* fp32[8] */
+      return tl_not_taken(why, tl_arena_printf(arena,
+                                               "'%s' does not say what is in the array; write "
+                                               "randn:%s, zeros:%s, or @file.npy for a file",
+                                               text, text, text));
    const char *meant = meant_value(arena, text);
    if (meant)
       return tl_not_taken(why,

@@ -118,12 +118,15 @@ typedef enum TlHostChecks {
 } TlHostChecks;
 /* What the command asks for beyond a launch of the library's; all may be 0. */
 typedef struct TlHostExtra {
-   TlHostChecks checks;        /* what else is looked for */
-   const bool *empty;          /* by launch argument: nothing is in it that means anything */
-   const bool *fresh;          /* likewise: it was made for the run */
-   struct TlExecStats *counts; /* of the CPU executor, added to */
-   struct TlSimStats *stats;   /* of the simulator, added to */
-   bool as_json, in_color;     /* what on_fault is given; TilecFault has plain text */
+   TlHostChecks checks;  /* what else is looked for */
+   const bool *empty;    /* by launch argument: nothing is in it that means anything */
+   const bool *fresh;    /* likewise: it was made for the run */
+   const bool *asked;    /* likewise: that nothing touches it is told */
+   const unsigned *rank; /* likewise, of an array of which that nothing reads a row is told, */
+   const uint64_t *const *dims; /* and its sizes; NULL: that is not */
+   struct TlExecStats *counts;  /* of the CPU executor, added to */
+   struct TlSimStats *stats;    /* of the simulator, added to */
+   bool as_json, in_color;      /* what on_fault is given; TilecFault has plain text */
 } TlHostExtra;
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
  * tilec_program_run_cpu. */

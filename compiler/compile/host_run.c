@@ -135,6 +135,9 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
          continue; /* folded: the code has its value */
       TilecStatus status = one_arg(h, p, a, &args[n]);
       args[n].is_fresh = is_fresh;
+      args[n].is_asked = h->extra.asked && h->extra.asked[next - 1];
+      args[n].dims = h->extra.dims ? h->extra.dims[next - 1] : NULL;
+      args[n].rank = args[n].dims ? h->extra.rank[next - 1] : 0;
       args[n++].is_empty = is_empty;
       if (status != TILEC_OK)
          return status;

@@ -451,8 +451,10 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
    run->plan = plan;
    make_buffers(arena, f, run);
    run->warnings = tl_new_array(arena, TlExecWarning, plan->checked ? 2 * plan->num_insts : 0);
-   if (plan->checked)
+   if (plan->checked) {
       tl_cpu_races_open(arena, f, run);
+      tl_cpu_unread_open(arena, f, run);
+   }
    unsigned threads = wanted_threads(o, run->num_programs);
    uint64_t room = max_bytes - max_bytes / 8; /* the rest is for the plan itself */
    while (threads > 1 && plan->frame_bytes > room / threads)
@@ -473,7 +475,8 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
          is_told = true;
       }
    if (plan->checked && o->warn && fault->kind == TL_FAULT_NONE && !is_told)
-      tl_cpu_tell_unwritten(arena, run); /* beside others it would be most often the same mistake */
+      if (!tl_cpu_tell_unwritten(arena, run)) /* beside others it would be the same mistake */
+         tl_cpu_tell_unread(arena, run);
 }
 
 TlExecStatus

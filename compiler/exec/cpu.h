@@ -33,6 +33,9 @@ typedef struct TlExecArg {
    bool is_writable; /* buffer: stores and atomics are allowed */
    bool is_empty;    /* buffer: nothing is in it that means anything (checked, watched) */
    bool is_fresh;    /* buffer: made for the run; elements that it leaves out are told (likewise) */
+   bool is_asked;    /* buffer: that nothing touches it is told (likewise) */
+   unsigned rank; /* buffer: of the array in it; rows and the like that a kernel which reads it */
+   const uint64_t *dims; /* leaves out are told (likewise).  NULL: they are not */
    TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
    void *data;       /* buffer: first byte */
    uint64_t bytes;   /* buffer: size, below 2^43 */
@@ -70,6 +73,8 @@ typedef enum TlFaultKind {
    TL_FAULT_RACE,           /* watched or checked, a warning: programs access one element */
    TL_FAULT_TWICE,          /* likewise: a store has two values for one element */
    TL_FAULT_UNWRITTEN,      /* likewise: elements of a fresh buffer are left out */
+   TL_FAULT_UNREAD,         /* likewise: nothing reads a row or column of a buffer */
+   TL_FAULT_UNTOUCHED,      /* likewise: nothing reads or writes a buffer */
    TL_FAULT_WRAP,           /* checked, a warning: an int32 index wrapped */
    TL_FAULT_SIGN,           /* checked, a warning: an index that is divided is negative */
    TL_FAULT_OVERFLOW,       /* watched, a warning: a sum of finite numbers is infinite */
@@ -106,7 +111,7 @@ typedef struct TlExecFault {
    const char *buffer;            /* its name, of faults of an access, RACE, TWICE, UNWRITTEN */
    int64_t byte;                  /* offset of the access from the start of the buffer; UNWRITTEN:
                                      of the first element that is left out */
-   uint32_t bytes;                /* accessed */
+   uint32_t bytes;                /* accessed; UNREAD: 1 where the last ones are left out */
    uint32_t elem_bytes;           /* of an element of the buffer; 0: as many as `bytes` */
    uint64_t buffer_bytes;
    TlExecMask mask;  /* BOUNDS */
@@ -114,14 +119,16 @@ typedef struct TlExecFault {
    int64_t value,
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
                 MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
-                UNWRITTEN: elements, and are they all from the first on? */
+                UNWRITTEN: elements, and are they all from the first on?  UNREAD: how many are
+                read, and of how many */
    TlRange origin; /* UNDEFINED, NOT_FINITE: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */
    /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
-    * program does; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
+    * program does; UNREAD: "rows"; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
    const char *text;
-   char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run */
+   char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run; UNREAD:
+                     the first that is left out, x[:, 3] */
 } TlExecFault;
 
 /* What a launch moved and computed: the bytes of elements that masks left on, and operations on

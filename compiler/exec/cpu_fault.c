@@ -138,6 +138,25 @@ report_unwritten(TlDiags *diags, const TlExecFault *f)
                      "the index from program to program, and at the mask");
 }
 
+static void
+report_unread(TlDiags *diags, const TlExecFault *f)
+{
+   tl_report(diags, W0612, f->range, (long long)f->limit, f->text, f->buffer, (long long)f->value,
+             f->value == 1 ? "is" : "are", f->own);
+   if (f->origin_op)
+      tl_note(diags, N0610, f->origin);
+   if (f->bytes && f->value == 1)
+      tl_help(diags, "nothing moves the pointers on to the others: the program's number, or the "
+                     "loop's index, times the stride");
+   else if (f->bytes)
+      tl_help(diags,
+              "nothing gets so far: look at where loops end, at the sizes that masks compare "
+              "with, and at the grid");
+   else
+      tl_help(diags, "others behind it are read: look at where ranges and loops begin, and at the "
+                     "strides, in elements");
+}
+
 const char *
 tl_exec_promise(const TlOp *hint)
 {
@@ -259,6 +278,12 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_UNWRITTEN:
       report_unwritten(diags, f);
+      break;
+   case TL_FAULT_UNREAD:
+      report_unread(diags, f);
+      break;
+   case TL_FAULT_UNTOUCHED:
+      tl_report(diags, W0613, f->range, f->buffer);
       break;
    case TL_FAULT_UNDEFINED:
    case TL_FAULT_UNDEFINED_SEEN:

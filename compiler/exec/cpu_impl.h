@@ -107,6 +107,10 @@ typedef struct TlExecBuffer {
    uint8_t *reached;    /* the same, of a fresh one as well: where something was stored */
    _Atomic(const TlExecInst *) store; /* to a reached one: the first of the program's text */
    atomic_bool is_read;               /* by a load or an atomic */
+   uint8_t *seen;                     /* by element, of one with dims: where something was loaded */
+   _Atomic(const TlExecInst *) load;  /* from it: the first of the program's text */
+   atomic_bool is_chosen;             /* what was loaded decides what is loaded from it */
+   atomic_bool is_touched;            /* by any access */
    TlExecCell *cells;                 /* one for each element; NULL: races are not looked for */
 } TlExecBuffer;
 
@@ -121,6 +125,9 @@ typedef struct TlExecRun {
    const TlExecOptions *opts;
    const TlExecArg *args;
    TlExecBuffer *buffers; /* by argument */
+   TlMap reads;           /* TlOp of a load -> TlExecReads; where buffers have `seen` */
+   struct TlExecReads *first_reads;
+   const bool *loaded; /* by value id: does what was loaded decide it?  Where buffers have `seen` */
    unsigned num_args;
    uint32_t grid[3];
    uint64_t num_programs;
@@ -195,7 +202,17 @@ void tl_cpu_see_store(TlExecThread *t, const TlExecInst *inst, size_t i, size_t 
                       const uint8_t *from, const uint8_t *to);
 
 /* ---- cpu_unwritten.c: warns of them, after a run that went well ---- */
-void tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run);
+bool tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run); /* was there any? */
+/* By value id: does what was loaded decide it?  Stays in the arena. */
+const bool *tl_cpu_loaded_values(TlArena *arena, const TlFunc *f);
+/* Is it done, or of what elements, only where that says so? */
+bool tl_cpu_is_chosen(const bool *loaded, const TlOp *op);
+
+/* ---- cpu_unread.c: the same of rows that nothing reads, arrays that nothing touches ---- */
+void tl_cpu_unread_open(TlArena *arena, const TlFunc *f, TlExecRun *run);
+void tl_cpu_see_read(TlExecThread *t, const TlExecInst *inst, TlExecBuffer *b, uint64_t p, size_t n,
+                     uint32_t bytes);
+void tl_cpu_tell_unread(TlArena *arena, const TlExecRun *run);
 
 /* ---- rules: one for each name in the exec column of ops.def ---- */
 #define TL_OP(id, name, args, n, infer, layout, eval, fold, exec, ...) TlExecRule tl_cpu_##exec;

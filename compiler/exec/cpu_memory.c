@@ -239,14 +239,29 @@ static void
 note_read(TlExecThread *t, uint64_t p)
 {
    TlExecBuffer *b = argument_at(t, p);
-   if (b && b->reached)
+   if (!b)
+      return;
+   if (b->reached)
       atomic_store_explicit(&b->is_read, true, memory_order_relaxed);
+   if (!atomic_load_explicit(&b->is_touched, memory_order_relaxed))
+      atomic_store_explicit(&b->is_touched, true, memory_order_relaxed);
+}
+
+/* n elements from p on. */
+static void
+note_loaded(TlExecThread *t, const TlExecInst *inst, uint64_t p, size_t n, uint32_t bytes)
+{
+   TlExecBuffer *b = t->run->loaded ? argument_at(t, p) : NULL;
+   if (b && b->seen)
+      tl_cpu_see_read(t, inst, b, p, n, bytes);
 }
 
 static void
 note_stored(TlExecThread *t, const TlExecInst *inst, uint64_t p, size_t bytes)
 {
    TlExecBuffer *b = argument_at(t, p);
+   if (b && !atomic_load_explicit(&b->is_touched, memory_order_relaxed))
+      atomic_store_explicit(&b->is_touched, true, memory_order_relaxed);
    if (!b || !b->reached)
       return;
    memset(b->reached + (p - b->base), 1, bytes);
@@ -364,6 +379,7 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
          tl_cpu_see_load(t, inst, i, n, access.bytes);
       uint64_t p = ((const uint64_t *)tl_cpu_data(t, inst->arg[0]))[i];
       note_read(t, p);
+      note_loaded(t, inst, p, n, access.bytes);
       if (inst->empty_source)
          mark_unwritten(t, inst, i, n, written_at(t, p));
       if (n == 1)
@@ -412,7 +428,10 @@ static bool
 want_written(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, uint32_t bytes)
 {
    uint8_t *written = inst->empty_source ? written_at(t, p) : NULL;
+   TlExecBuffer *b = argument_at(t, p);
    note_read(t, p);
+   if (b && b->seen)
+      atomic_store_explicit(&b->is_chosen, true, memory_order_relaxed);
    bool is_exchange =
       inst->op->opcode == TL_OP_ATOMIC_RMW && tl_attr_int(inst->op, TL_ATTR_RMW) == TL_RMW_XCHG;
    bool is_empty = is_unwritten(written, bytes);

@@ -57,13 +57,14 @@ static bool
 is_guarded(const Loaded *l, const TlOp *op)
 {
    for (op = tl_parent(op); op; op = tl_parent(op))
-      if (op->opcode == TL_OP_WHILE || any_operand(l, op, op->num_args))
+      if (op->opcode == TL_OP_WHILE ||
+          any_operand(l, op, op->opcode == TL_OP_FOR ? tl_first_init(op) : op->num_args))
          return true;
    return false;
 }
 
-static bool
-scatters(TlArena *arena, const TlFunc *f)
+const bool *
+tl_cpu_loaded_values(TlArena *arena, const TlFunc *f)
 {
    const TlBlock *top = f->body->block;
    Loaded l = {.is = tl_new_array(arena, bool, f->next_value_id + 1), .is_new = true};
@@ -72,12 +73,25 @@ scatters(TlArena *arena, const TlFunc *f)
       for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
          spread(&l, op);
    }
-   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      const TlValue *mask = op->opcode == TL_OP_STORE ? tl_pred(op) : NULL;
-      if (op->opcode == TL_OP_STORE &&
-          (l.is[tl_arg(op, 0)->id] || (mask && l.is[mask->id]) || is_guarded(&l, op)))
+   return l.is;
+}
+
+bool
+tl_cpu_is_chosen(const bool *loaded, const TlOp *op)
+{
+   const Loaded l = {.is = (bool *)(uintptr_t)loaded};
+   const TlValue *mask = tl_pred(op);
+   return loaded[tl_arg(op, 0)->id] || (mask && loaded[mask->id]) || is_guarded(&l, op);
+}
+
+static bool
+scatters(TlArena *arena, const TlFunc *f)
+{
+   const bool *loaded = tl_cpu_loaded_values(arena, f);
+   const TlBlock *top = f->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_STORE && tl_cpu_is_chosen(loaded, op))
          return true;
-   }
    return false;
 }
 
@@ -97,9 +111,10 @@ left_out(const TlExecBuffer *b, uint64_t *first, bool *is_tail)
    return n;
 }
 
-void
+bool
 tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run)
 {
+   bool is_told = false;
    for (unsigned i = 0; i < run->num_args; i++) {
       const TlExecBuffer *b = &run->buffers[i];
       const TlExecInst *by = b->reached ? atomic_load(&b->store) : NULL;
@@ -120,5 +135,7 @@ tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run)
                        .value = (int64_t)left,
                        .limit = is_tail};
       run->opts->warn(run->opts->user, &f);
+      is_told = true;
    }
+   return is_told;
 }

@@ -784,7 +784,7 @@ infer_histogram(Call *c)
    if (c->num_args > 1 && !want_mask(c, x, 1))
       return false;
    if (bins < 1 || bins > TL_MAX_TILE_ELEMS || !is_pow2((uint64_t)bins))
-      return FAIL(c, "the number of bins must be a power of two up to %d; got %lld",
+      return FAIL(c, "'num_bins' of 'histogram' must be a power of two up to %d; got %lld",
                   TL_MAX_TILE_ELEMS, (long long)bins);
    return one_result(
       c, tile_of(c, tl_type_scalar(c->cx->types, TL_I32), 1, &(uint32_t){(uint32_t)bins}, NULL));

@@ -655,6 +655,12 @@ tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
    TlSv folded;
    if (tl_sv_is_number(a) && tl_sv_is_number(b) && fold_numbers(s, op, a, b, range, &folded))
       return folded;
+   bool is_zero = b->kind == TL_SV_INT && !b->is_large && b->i == 0;
+   if (is_zero && (op == TL_AST_OP_FLOORDIV || op == TL_AST_OP_MOD) &&
+       tl_dtype_is_int(dtype_of(a))) {
+      tl_report(s->diags, E0211, range);
+      return tl_sv_poison();
+   }
    return numeric_binary(s, op, a, b, range);
 }
 

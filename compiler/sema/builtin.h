@@ -76,8 +76,14 @@ bool tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, co
                   int64_t initial, int64_t *out);
 /* A tuple or list (or one value as a list of one): its items. */
 void tl_sv_items(const TlSv *v, const TlSv **items, unsigned *num);
-/* The values after `first` of a variadic call: x.f(2, 3) and x.f((2, 3)) mean the same. */
+/* The values after `first` of a variadic call: x.f(2, 3) and x.f((2, 3)) mean the same.  Where they
+ * stand together. */
 void tl_call_rest(const TlCall *call, const TlSv **items, unsigned *num);
+TlRange tl_call_rest_range(const TlCall *call);
+/* The i-th of them as a number, pointer or tile. */
+TlValue *tl_call_rest_value(TlSema *s, const TlCall *call, unsigned i);
+/* Is argument i a number, pointer or tile?  False after a report. */
+bool tl_call_is_value(TlSema *s, const TlCall *call, unsigned i);
 /* Argument i becomes a number of this type: warns where one written out becomes another. */
 void tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to);
 /* Refuses to write through argument 0, whose type is const. */
@@ -90,6 +96,8 @@ bool tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *
                    uint32_t *shape, TlRange range);
 TlRange tl_call_arg_range(const TlCall *call, unsigned i);
 bool tl_sv_const_int(const TlSv *v, int64_t *out); /* INT or BOOL */
+/* A function, or an object that may be one. */
+bool tl_sv_may_be_called(const TlSv *v);
 bool tl_text_is(TlText text, const char *s);
 const char *tl_text_cstr(TlSema *s, TlText text);
 

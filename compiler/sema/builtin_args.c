@@ -70,6 +70,13 @@ tl_sv_const_int(const TlSv *v, int64_t *out)
    return true;
 }
 
+bool
+tl_sv_may_be_called(const TlSv *v)
+{
+   return v->kind == TL_SV_FUNC || v->kind == TL_SV_BUILTIN || v->kind == TL_SV_OBJECT ||
+          v->kind == TL_SV_OPAQUE;
+}
+
 void
 tl_sv_items(const TlSv *v, const TlSv **items, unsigned *num)
 {
@@ -89,6 +96,17 @@ tl_call_rest(const TlCall *call, const TlSv **items, unsigned *num)
    *num = call->num_rest;
    if (call->num_rest == 1)
       tl_sv_items(&call->rest[0], items, num);
+}
+
+TlRange
+tl_call_rest_range(const TlCall *call)
+{
+   if (!call->num_rest)
+      return call->range;
+   TlRange range = call->rest_ranges[0], last = call->rest_ranges[call->num_rest - 1];
+   if (range.file == last.file && range.end < last.end)
+      range.end = last.end;
+   return range;
 }
 
 TlRange
@@ -155,32 +173,57 @@ tl_help_word(TlSema *s, const TlCall *call, unsigned i)
 }
 
 /* ---- readers ---- */
-TlValue *
-tl_call_value(TlSema *s, const TlCall *call, unsigned i)
+/* v, which stands there, is no number, pointer or tile. */
+static void
+refuse_value(TlSema *s, const TlCall *call, const TlSv *v, const char *param, TlRange range)
 {
-   assert(i < call->num_args && "the row's signature has it");
-   const TlSv *v = &call->args[i];
-   if (v->kind == TL_SV_VALUE)
-      return v->value;
-   if (v->kind == TL_SV_POISON || tl_sv_is_number(v))
-      return tl_sema_value(s, v, tl_call_arg_range(call, i));
    const TlDiag *d = s->diags->last;
    if (d && d->code == TL_DIAG_E0313 && d->range.file == call->range.file &&
        d->range.begin >= call->range.begin && d->range.end <= call->range.end)
-      return NULL; /* the same mistake in the argument before */
-   tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
-             "a number, pointer or tile", tl_sv_describe(s, v));
+      return; /* the same mistake in the argument before */
+   tl_report(s->diags, E0313, range, call->row->name, "a number, pointer or tile",
+             tl_sv_describe(s, v));
    const char *help = v->kind == TL_SV_TUPLE || v->kind == TL_SV_STR
-                         ? tl_slip_help(call->row, TL_SLIP_WRONG, tl_call_param(s, call, i))
+                         ? tl_slip_help(call->row, TL_SLIP_WRONG, param)
                          : NULL;
    if (help)
       tl_help(s->diags, "%s", help);
    else if (help_word(s, call, v))
-      return NULL;
+      return;
    else if (v->kind == TL_SV_TYPE && strstr(call->row->signature, "out_dtype="))
       tl_help(s->diags, "the type of the result is given by name: out_dtype=dtype");
    else
       (void)tl_help_no_number(s, v);
+}
+
+bool
+tl_call_is_value(TlSema *s, const TlCall *call, unsigned i)
+{
+   assert(i < call->num_args && "the row's signature has it");
+   const TlSv *v = &call->args[i];
+   if (v->kind == TL_SV_VALUE || tl_sv_is_number(v))
+      return true;
+   if (v->kind != TL_SV_POISON)
+      refuse_value(s, call, v, tl_call_param(s, call, i), tl_call_arg_range(call, i));
+   return false;
+}
+
+TlValue *
+tl_call_value(TlSema *s, const TlCall *call, unsigned i)
+{
+   return tl_call_is_value(s, call, i)
+             ? tl_sema_value(s, &call->args[i], tl_call_arg_range(call, i))
+             : NULL;
+}
+
+TlValue *
+tl_call_rest_value(TlSema *s, const TlCall *call, unsigned i)
+{
+   assert(i < call->num_rest);
+   const TlSv *v = &call->rest[i];
+   if (v->kind == TL_SV_VALUE || v->kind == TL_SV_POISON || tl_sv_is_number(v))
+      return tl_sema_value(s, v, call->rest_ranges[i]);
+   refuse_value(s, call, v, "args", call->rest_ranges[i]);
    return NULL;
 }
 
@@ -190,7 +233,7 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
    TlValue *v = tl_call_value(s, call, i);
    if (v && !tl_type_is_tile(v->type)) {
       tl_report(s->diags, E0310, tl_call_arg_range(call, i), call->row->name,
-                tl_type_cstr(s->arena, v->type));
+                tl_sv_text(s, &call->args[i]));
       if (v->type->kind == TL_TYPE_PTR)
          tl_help(s->diags,
                  "'%s' takes values, and this is a pointer: tl.load(%.40s + offsets) reads them",
@@ -440,9 +483,8 @@ report_caller(TlSema *s, TlRange range, const char *param, const char *builtin, 
    return false;
 }
 
-/* tl's name of the type that the text names: "fp32", "float32", "half"; or NULL. */
-static const char *
-type_named(const char *text)
+const char *
+tl_type_named(const char *text)
 {
    TlDtype d;
    const char *own = tl_other_type(text, strlen(text));
@@ -510,8 +552,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       else if (help && (v->kind != TL_SV_STR || call->row->fn == tl_builtin_stdlib) &&
                (!is_type || is_size))
          tl_help(s->diags, "%s", help);
-      else if (is_type && v->kind == TL_SV_STR && type_named(tl_text_cstr(s, v->s)))
-         tl_help(s->diags, "write it without quotes: tl.%s", type_named(tl_text_cstr(s, v->s)));
+      else if (is_type && v->kind == TL_SV_STR && tl_type_named(tl_text_cstr(s, v->s)))
+         tl_help(s->diags, "write it without quotes: tl.%s", tl_type_named(tl_text_cstr(s, v->s)));
       else if (is_type)
          tl_help(s->diags, "types are tl's own: tl.float32, tl.int32, tl.float16");
       else if (v->kind == TL_SV_TUPLE && strcmp(call->row->name, "num_programs") != 0 &&

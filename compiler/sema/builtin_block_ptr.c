@@ -10,6 +10,26 @@
 
 enum { ARG_BASE, ARG_SHAPE, ARG_STRIDES, ARG_OFFSETS, ARG_BLOCK, ARG_ORDER };
 
+/* Every item is a number, of the run or written out, or a single one stands for a list of one. */
+static bool
+is_list_of_numbers(TlSema *s, const TlCall *call, unsigned arg)
+{
+   const TlSv *items;
+   unsigned num;
+   tl_sv_items(&call->args[arg], &items, &num);
+   for (unsigned i = 0; i < num; i++) {
+      if (items[i].kind == TL_SV_POISON || items[i].kind == TL_SV_VALUE ||
+          tl_sv_is_number(&items[i]))
+         continue;
+      tl_report(s->diags, E0302, tl_call_arg_range(call, arg), tl_call_param(s, call, arg),
+                call->row->name, "integers, one for each dimension", tl_sv_text(s, &items[i]));
+      if (!tl_help_no_number(s, &items[i]))
+         tl_help(s->diags, "write one entry for each dimension, in brackets: [i, j] for two");
+      return false;
+   }
+   return true;
+}
+
 /* Scalars of one dtype from a tuple argument; offsets must not be wider than int32. */
 static bool
 scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype dtype,
@@ -20,7 +40,7 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
    unsigned num;
    TlRange range = tl_call_arg_range(call, arg);
    tl_sv_items(&call->args[arg], &items, &num);
-   if (call->args[arg].kind == TL_SV_POISON)
+   if (call->args[arg].kind == TL_SV_POISON || !is_list_of_numbers(s, call, arg))
       return false;
    if (num != rank) {
       const TlSv *given = &call->args[arg];
@@ -105,6 +125,8 @@ tl_builtin_make_block_ptr(TlSema *s, const TlCall *call)
    p->base = base->value;
    tl_sv_items(&call->args[ARG_SHAPE], &items, &num);
    p->rank = num;
+   if (call->args[ARG_SHAPE].kind == TL_SV_POISON || !is_list_of_numbers(s, call, ARG_SHAPE))
+      return tl_sv_poison();
    if (num == 0)
       return tl_sv_refuse(s, E0306, tl_call_arg_range(call, ARG_SHAPE), "shape", call->row->name,
                           tl_sv_describe(s, &call->args[ARG_SHAPE]));
@@ -238,7 +260,13 @@ refuse(TlSema *s, const TlCall *call, unsigned first, unsigned last)
    for (unsigned i = first; i <= last; i++)
       if (tl_call_has(call, i)) {
          tl_report(s->diags, E0324, tl_call_arg_range(call, i), tl_call_param(s, call, i));
-         tl_help(s->diags, "use boundary_check=(dims..) and padding_option");
+         if (call->args[i].kind == TL_SV_TUPLE || call->args[i].kind == TL_SV_INT)
+            tl_help(s->diags,
+                    "the dimensions that are checked are given by name: "
+                    "boundary_check=%.40s",
+                    tl_range_text(s, tl_call_arg_range(call, i)));
+         else
+            tl_help(s->diags, "use boundary_check=(dims..) and padding_option");
          return false;
       }
    return true;

@@ -224,6 +224,8 @@ tl_builtin_cdiv(TlSema *s, const TlCall *call)
                              "a usable divisor");
       return tl_sv_int(floor_div(a, b));
    }
+   if (!tl_call_is_value(s, call, 0) || !tl_call_is_value(s, call, 1))
+      return tl_sv_poison();
    TlSv one = tl_sv_int(1), less;
    if (is_weak_int(d, &b))
       less = tl_sv_int(b - 1);

@@ -52,7 +52,8 @@ tl_builtin_assume(TlSema *s, const TlCall *call)
       tl_report(s->diags, W0212, call->range, tl_range_text(s, tl_call_arg_range(call, 0)));
    /* n % 16 promises that it is not 0.  What a guess made a number may be none. */
    const TlType *type = c->kind == TL_SV_VALUE ? c->value->type : NULL;
-   bool is_number = type && type->kind == TL_TYPE_SCALAR && type->dtype != TL_I1;
+   bool is_number =
+      type && (type->kind == TL_TYPE_PTR || (type->kind == TL_TYPE_SCALAR && type->dtype != TL_I1));
    if (is_number && (c->value->def || !tl_is_tried(s)))
       tl_report(s->diags, W0231, tl_call_arg_range(call, 0), call->row->name,
                 tl_type_cstr(s->arena, type));
@@ -114,6 +115,28 @@ tl_builtin_sreg(TlSema *s, const TlCall *call)
 }
 
 /* ---- assertions ---- */
+/* What the condition of an assertion is that holds whatever the sizes; NULL: it is none of that.
+ * In (condition, "text") the parentheses make one tuple of both. */
+static const char *
+always_true(TlSema *s, const TlCall *call)
+{
+   const TlSv *c = &call->args[0], *msg = &call->args[1];
+   switch (c->kind) {
+   case TL_SV_FUNC:
+   case TL_SV_BUILTIN:
+      return "a function";
+   case TL_SV_MODULE:
+      return "a module";
+   case TL_SV_STR:
+      return tl_call_has(call, 1) && msg->kind == TL_SV_STR ? NULL : "a text";
+   case TL_SV_TUPLE:
+      return c->tuple->len && tl_range_text(s, tl_call_arg_range(call, 0))[0] == '(' ? "a tuple"
+                                                                                     : NULL;
+   default:
+      return NULL;
+   }
+}
+
 TlSv
 tl_builtin_static_assert(TlSema *s, const TlCall *call)
 {
@@ -121,10 +144,10 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    bool holds;
    if (c->kind == TL_SV_POISON)
       return *c;
-   bool is_function = c->kind == TL_SV_FUNC || c->kind == TL_SV_BUILTIN;
-   if (is_function || (c->kind == TL_SV_STR && (!tl_call_has(call, 1) || msg->kind != TL_SV_STR))) {
-      tl_report(s->diags, E0216, tl_call_arg_range(call, 0), is_function ? "a function" : "a text",
-                "true");
+   TlText text;
+   const char *what = always_true(s, call);
+   if (what) {
+      tl_report(s->diags, E0216, tl_call_arg_range(call, 0), what, "true");
       tl_help(s->diags, "the condition comes first: tl.static_assert(condition, \"text\")");
       return tl_sv_poison();
    }
@@ -137,6 +160,8 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    else if (c->kind == TL_SV_TYPE || c->kind == TL_SV_FUNC || c->kind == TL_SV_BUILTIN)
       holds = true;
    else if (!tl_call_bool(s, call, 0, &holds))
+      return tl_sv_poison();
+   if (tl_call_has(call, 1) && !tl_call_str(s, call, 1, &text))
       return tl_sv_poison();
    if (holds)
       return tl_sv_none();
@@ -156,6 +181,14 @@ TlSv
 tl_builtin_device_assert(TlSema *s, const TlCall *call)
 {
    const TlSv *c = &call->args[0];
+   TlText said;
+   if (c->kind == TL_SV_STR || c->kind == TL_SV_TUPLE) { /* what comes second comes first */
+      (void)tl_call_is_value(s, call, 0);
+      return tl_sv_poison();
+   }
+   if ((tl_call_has(call, 1) && !tl_call_str(s, call, 1, &said)) ||
+       (tl_call_has(call, 2) && !tl_call_is_value(s, call, 2)))
+      return tl_sv_poison();
    if (!s->debug && (tl_sv_is_runtime(c) || tl_sv_is_number(c)))
       return tl_sv_none();
    if (is_left_out(s, call, "assert"))
@@ -238,7 +271,8 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
    if (is_left_out(s, call, "print"))
       return tl_sv_none();
    for (unsigned i = 0; i < num; i++) {
-      v[i] = tl_sema_value(s, &items[i], call->range);
+      TlRange range = items == call->rest ? call->rest_ranges[i] : call->range;
+      v[i] = tl_sema_value(s, &items[i], range);
       if (!v[i])
          return tl_sv_poison();
    }

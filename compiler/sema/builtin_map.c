@@ -51,8 +51,18 @@ tl_builtin_map_elementwise(TlSema *s, const TlCall *call)
    TlValue **in = tl_new_array(s->arena, TlValue *, n);
    TlValue *results[MOST_RESULTS];
    const TlType *types[MOST_RESULTS];
+   const TlSv *fn = &call->args[0];
+   if (fn->kind == TL_SV_POISON)
+      return *fn;
+   if (!tl_sv_may_be_called(fn)) {
+      tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
+                "a function of scalars first", tl_sv_text(s, fn));
+      tl_help(s->diags, "write 'def f(a): return a + 1' under @triton.jit, and pass f: "
+                        "tl.map_elementwise(f, x)");
+      return tl_sv_poison();
+   }
    for (unsigned i = 0; i < n; i++)
-      if (!(in[i] = tl_sema_value(s, &call->rest[i], call->range)))
+      if (!(in[i] = tl_call_rest_value(s, call, i)))
          return tl_sv_poison();
    for (unsigned round = 0; round < 2; round++)
       for (unsigned i = 1; i < n; i++)

@@ -133,7 +133,8 @@ TlSv
 tl_builtin_fdiv(TlSema *s, const TlCall *call)
 {
    TlValue *v[2];
-   if (!check_all(s, call, 2, v, TL_TAKES_FLOAT))
+   bool ieee;
+   if (!tl_call_bool(s, call, 2, &ieee) || !check_all(s, call, 2, v, TL_TAKES_FLOAT))
       return tl_sv_poison();
    return tl_sv_value(tl_b2(&s->b, TL_OP_DIV, v[0], v[1]));
 }
@@ -144,7 +145,8 @@ tl_builtin_plain_op(TlSema *s, const TlCall *call)
 {
    TlAstOp op = (TlAstOp)tl_builtin_row(call)->which;
    bool sanitize, debug = s->debug;
-   if (!tl_call_bool(s, call, 2, &sanitize))
+   if (!tl_call_is_value(s, call, 0) || !tl_call_is_value(s, call, 1) ||
+       !tl_call_bool(s, call, 2, &sanitize))
       return tl_sv_poison();
    s->debug = debug && sanitize;
    TlSv r = tl_sema_binary(s, op, &call->args[0], &call->args[1], call->range);

@@ -23,13 +23,16 @@ tl_builtin_tuple(TlSema *s, const TlCall *call)
 }
 
 /* ---- ranges ---- */
+/* (arg1, arg2=None, step=None) as tl.range and tl.static_range take them. */
 static TlSv
-new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRange **out)
+new_range(TlSema *s, const TlCall *call, TlSvRange **out)
 {
    TlSvRange *r = tl_new(s->arena, TlSvRange);
-   r->start = num > 1 ? args[0] : tl_sv_int(0);
-   r->stop = num > 1 ? args[1] : args[0];
-   r->step = num > 2 ? args[2] : tl_sv_int(1);
+   bool two = tl_call_has(call, 1); /* range(stop, step=..) has one */
+   const unsigned from[3] = {0, two, 2};
+   r->start = two ? call->args[0] : tl_sv_int(0);
+   r->stop = call->args[from[1]];
+   r->step = tl_call_has(call, 2) ? call->args[2] : tl_sv_int(1);
    *out = r;
    TlSv *parts[3] = {&r->start, &r->stop, &r->step};
    static const char *const names[3] = {"start", "stop", "step"};
@@ -44,8 +47,8 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
                 (v->kind == TL_SV_VALUE && v->value->type->kind == TL_TYPE_SCALAR &&
                  tl_dtype_is_int(v->value->type->dtype));
       if (!ok) {
-         tl_report(s->diags, E0302, call->range, names[i], call->row->name, "an integer",
-                   tl_sv_text(s, v));
+         tl_report(s->diags, E0302, tl_call_arg_range(call, from[i]), names[i], call->row->name,
+                   "an integer", tl_sv_text(s, v));
          tl_blame_sv(s, v, TL_WANT_INT);
          const TlType *type = v->kind == TL_SV_VALUE ? v->value->type : NULL;
          if (v->kind == TL_SV_FLOAT || (type && tl_dtype_is_float(tl_type_elem(type)->dtype)))
@@ -58,22 +61,9 @@ new_range(TlSema *s, const TlCall *call, const TlSv *args, unsigned num, TlSvRan
          return tl_sv_poison();
       }
       if (i == 2 && tl_sv_const_int(v, &known) && known == 0)
-         return tl_sv_refuse(s, E0247, call->range);
+         return tl_sv_refuse(s, E0247, tl_call_arg_range(call, 2));
    }
    return (TlSv){.kind = TL_SV_RANGE, .range = r};
-}
-
-/* (arg1, arg2=None, step=None) as tl.range and tl.static_range take them. */
-static TlSv
-range_args(TlSema *s, const TlCall *call, TlSvRange **out)
-{
-   TlSv args[3] = {call->args[0], call->args[1], call->args[2]};
-   bool two = tl_call_has(call, 1), three = tl_call_has(call, 2);
-   if (three && !two) { /* range(stop, step=..) */
-      args[1] = args[0];
-      args[0] = tl_sv_int(0);
-   }
-   return new_range(s, call, args, three ? 3 : two ? 2 : 1, out);
 }
 
 TlSv
@@ -81,7 +71,7 @@ tl_builtin_range(TlSema *s, const TlCall *call)
 {
    enum { STAGES = 3, UNROLL, FLAGS /* one for each LOOP_FLAG, in order */ };
    TlSvRange *r;
-   TlSv out = range_args(s, call, &r);
+   TlSv out = new_range(s, call, &r);
    if (out.kind == TL_SV_POISON)
       return out;
    if ((tl_call_has(call, STAGES) && !tl_call_int(s, call, STAGES, &r->num_stages)) ||
@@ -100,13 +90,15 @@ TlSv
 tl_builtin_static_range(TlSema *s, const TlCall *call)
 {
    TlSvRange *r;
-   TlSv out = range_args(s, call, &r);
+   TlSv out = new_range(s, call, &r);
    if (out.kind == TL_SV_POISON)
       return out;
    const TlSv *parts[3] = {&r->start, &r->stop, &r->step};
    for (unsigned i = 0; i < 3; i++)
       if (tl_sv_is_runtime(parts[i])) {
-         tl_report(s->diags, E0301, call->range, "bounds", "static_range", tl_sv_text(s, parts[i]));
+         unsigned from = i == 1 ? tl_call_has(call, 1) : i;
+         tl_report(s->diags, E0301, tl_call_arg_range(call, from), "bounds", "static_range",
+                   tl_sv_text(s, parts[i]));
          tl_help(s->diags, "tl.range or range(..) take bounds that only the run knows");
          return tl_sv_poison();
       }

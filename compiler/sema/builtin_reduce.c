@@ -149,7 +149,7 @@ is_combine(TlSema *s, const TlCall *call, unsigned arg)
          fn->builtin.row->name, fn->builtin.row->name);
       return false;
    }
-   if (!tl_is_plain(fn) && !tl_sv_is_runtime(fn))
+   if (tl_sv_may_be_called(fn))
       return true;
    tl_report(s->diags, E0313, tl_call_arg_range(call, arg), call->row->name,
              "a function of two elements", tl_sv_text(s, fn));
@@ -332,13 +332,15 @@ tile_list(TlSema *s, const TlCall *call, TlValue ***out, unsigned *num)
    *out = tl_new_array(s->arena, TlValue *, *num);
    if (*num == 0)
       return tl_refuse(s->diags, E0310, call->range, call->row->name, "an empty tuple");
+   if (call->args[0].kind != TL_SV_TUPLE && !tl_call_is_value(s, call, 0))
+      return false;
    for (unsigned i = 0; i < *num; i++) {
       TlValue *v = tl_sema_value(s, &items[i], tl_call_arg_range(call, 0));
       if (!v)
          return false;
       if (!tl_type_is_tile(v->type))
          return tl_refuse(s->diags, E0310, tl_call_arg_range(call, 0), call->row->name,
-                          tl_type_cstr(s->arena, v->type));
+                          tl_sv_text(s, &items[i]));
       (*out)[i] = v;
    }
    return true;

@@ -19,7 +19,7 @@ rest_shape(TlSema *s, const TlCall *call, uint32_t *shape, unsigned *rank)
 {
    const TlSv *items;
    tl_call_rest(call, &items, rank);
-   return tl_call_shape(s, call, "shape", items, *rank, shape, call->range);
+   return tl_call_shape(s, call, "shape", items, *rank, shape, tl_call_rest_range(call));
 }
 
 TlSv
@@ -58,7 +58,8 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
    unsigned num;
    int64_t axes[TL_MAX_RANK];
    tl_sv_items(&call->args[1], &items, &num);
-   if (!x || !tl_call_ints(s, call, "axis", items, num, TL_MAX_RANK, axes, call->range))
+   if (!x ||
+       !tl_call_ints(s, call, "axis", items, num, TL_MAX_RANK, axes, tl_call_arg_range(call, 1)))
       return tl_sv_poison();
    int64_t rank = x->type->rank + (int64_t)num;
    unsigned wanted = 0;
@@ -175,7 +176,7 @@ permute_call(TlSema *s, const TlCall *call, TlValue *x)
    unsigned num;
    int64_t dims[TL_MAX_RANK];
    tl_call_rest(call, &items, &num);
-   if (!tl_call_ints(s, call, "dims", items, num, TL_MAX_RANK, dims, call->range))
+   if (!tl_call_ints(s, call, "dims", items, num, TL_MAX_RANK, dims, tl_call_rest_range(call)))
       return tl_sv_poison();
    return permute(s, x, dims, num, call->range);
 }
@@ -327,7 +328,7 @@ tl_builtin_where(TlSema *s, const TlCall *call)
 {
    const TlSv *a = &call->args[1], *b = &call->args[2];
    TlValue *cond = tl_call_value(s, call, 0), *x, *y;
-   if (!cond || a->kind == TL_SV_POISON || b->kind == TL_SV_POISON)
+   if (!cond || !tl_call_is_value(s, call, 1) || !tl_call_is_value(s, call, 2))
       return tl_sv_poison();
    const TlType *elem = tl_type_elem(cond->type);
    if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
@@ -348,7 +349,7 @@ tl_builtin_where(TlSema *s, const TlCall *call)
          const TlSv *pointer = a_ptr ? a : b_ptr ? b : NULL;
          tl_blame_pair(s, a, b);
          tl_report(s->diags, E0281, call->range, tl_sv_text(s, a), tl_sv_text(s, b));
-         if (!tl_help_no_number(s, a) && !tl_help_no_number(s, b) && pointer)
+         if (pointer)
             tl_help(s->diags, "load what the pointer points to: tl.load(pointer)");
          return tl_sv_poison();
       }

@@ -76,7 +76,7 @@ static TlLibraryKind
 library_kind(const char *function, const char *param)
 {
    static const struct {
-      const char *function, *param; /* "": all of its parameters */
+      const char *function, *param; /* "": any function, all of its parameters */
       TlLibraryKind kind;
    } rows[] = {
       {"sort", "x", A_TILE},
@@ -89,9 +89,18 @@ library_kind(const char *function, const char *param)
       {"topk", "k", A_SIZE},
       {"topk", "dim", AN_AXIS},
       {"swizzle2d", "", AN_INTEGER},
+      {"", "n_rounds", A_SIZE},
+      {"softmax", "x", A_TILE},
+      {"softmax", "dim", AN_AXIS},
+      {"softmax", "keep_dims", A_FLAG},
+      {"softmax", "ieee_rounding", A_FLAG},
+      {"jn", "n", AN_INTEGER},
+      {"yn", "n", AN_INTEGER},
+      {"ldexp", "n", AN_INTEGER},
+      {"scalbn", "n", AN_INTEGER},
    };
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-      if (strcmp(rows[i].function, function) == 0 &&
+      if ((!rows[i].function[0] || strcmp(rows[i].function, function) == 0) &&
           (!rows[i].param[0] || strcmp(rows[i].param, param) == 0))
          return rows[i].kind;
    return ANY_VALUE;
@@ -163,7 +172,7 @@ is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
                  tl_builtin_signature(s->arena, call->row, call->is_method));
       return false;
    }
-   if (p->default_value || v->kind == TL_SV_NONE || tl_sv_is_number(v))
+   if (p->default_value || tl_sv_is_number(v))
       return true;
    TlValue *value = tl_call_value(s, call, i);
    if (!value || !tl_value_is_ptr(value))

@@ -139,11 +139,21 @@ find_keyword(const Binder *b, const char *name, unsigned *at)
    return false;
 }
 
+/* Of a lambda the name by which it is called. */
+static const char *
+called_name(TlSema *s, const Binder *b)
+{
+   const char *text = tl_range_text(s, b->range);
+   size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+   bool is_named = b->fn->node->kind == TL_AST_LAMBDA && len && text[len] == '(';
+   return is_named ? tl_arena_strndup(s->arena, text, len) : b->fn->name;
+}
+
 static bool
 report_binding(TlSema *s, const Binder *b, const TlAstParam *p)
 {
-   tl_report(s->diags, E0251, b->range, b->fn->name, p->name);
-   tl_help(s->diags, "give it a value, by its place or by its name: %s(%s)", b->fn->name,
+   tl_report(s->diags, E0251, b->range, called_name(s, b), p->name);
+   tl_help(s->diags, "give it a value, by its place or by its name: %s(%s)", called_name(s, b),
            tl_parameter_names(s, b->params));
    tl_raise_as(s, "TypeError");
    tl_note(s->diags, N0200, p->node.range, "the parameter is declared here");
@@ -154,7 +164,7 @@ static bool
 check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
 {
    if (next_pos < b->args->num_pos) {
-      tl_report(s->diags, E0252, b->args->pos_range[next_pos], b->fn->name, next_pos,
+      tl_report(s->diags, E0252, b->args->pos_range[next_pos], called_name(s, b), next_pos,
                 b->args->num_pos);
       tl_raise_as(s, "TypeError");
       return false;
@@ -167,14 +177,14 @@ check_leftovers(TlSema *s, const Binder *b, unsigned next_pos, bool takes_kw)
       for (size_t k = 0; k < b->params->len; k++) {
          const char *have = tl_ast_Param(b->params->data[k])->name;
          if (have && have == name) {
-            tl_report(s->diags, E0254, b->args->kw_range[i], b->fn->name, name);
+            tl_report(s->diags, E0254, b->args->kw_range[i], called_name(s, b), name);
             tl_raise_as(s, "TypeError");
             return false;
          }
          if (have)
             tl_nearest_try(&near, have);
       }
-      tl_report(s->diags, E0253, b->args->kw_range[i], b->fn->name, name);
+      tl_report(s->diags, E0253, b->args->kw_range[i], called_name(s, b), name);
       tl_raise_as(s, "TypeError");
       if (near.best)
          tl_help(s->diags, "did you mean '%s'?", near.best);

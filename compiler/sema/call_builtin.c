@@ -265,6 +265,7 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
 {
    unsigned next = 0;
    TL_VEC(TlSv) rest = {0};
+   TL_VEC(TlRange) rest_ranges = {0};
    for (unsigned i = 0; i < args->num_pos; i++) {
       while (next < sig->num && sig->param[next].kw_only)
          next++;
@@ -273,6 +274,7 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
          return report_excess(s, c, sig, args->pos_range[i], args->num_pos);
       if (star) {
          tl_vec_push(s->arena, &rest, args->pos[i]);
+         tl_vec_push(s->arena, &rest_ranges, args->pos_range[i]);
          if (!c->given[next]) {
             c->given[next] = true;
             c->arg_ranges[next] = args->pos_range[i];
@@ -282,6 +284,7 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
       }
    }
    c->rest = rest.data;
+   c->rest_ranges = rest_ranges.data;
    c->num_rest = (unsigned)rest.len;
    for (unsigned k = 0; k < args->num_kw; k++)
       if (!bind_keyword(s, row, sig, args, k, c))

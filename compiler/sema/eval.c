@@ -254,6 +254,40 @@ is_type_beside_torchs(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRan
    return true;
 }
 
+/* x == None, x == (1, 2): a value of the run equals nothing of this kind. */
+static void
+warn_never_equal(TlSema *s, TlAstOp op, const TlSv *other, TlRange range)
+{
+   tl_report(s->diags, W0225, range, tl_ast_op_text[op],
+             other->kind == TL_SV_NONE ? "None" : tl_sv_describe(s, other),
+             op == TL_AST_OP_NE ? "true" : "false");
+   if (other->kind == TL_SV_TUPLE)
+      tl_help(s->diags, "compare with each of them: (x == 1) | (x == 2); how long a tile is says "
+                        "x.shape");
+   else if (other->kind == TL_SV_TYPE)
+      tl_help(s->diags, "the type of a value is x.dtype: x.dtype == tl.float32");
+   else if (other->kind != TL_SV_NONE)
+      (void)tl_help_no_number(s, other);
+}
+
+/* x.dtype == "fp16", written so: a type equals no text. */
+static void
+warn_type_beside_text(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
+{
+   const TlSv *text = a->kind == TL_SV_STR ? a : b, *type = text == a ? b : a;
+   const char *written = tl_range_text(s, range);
+   if ((op != TL_AST_OP_EQ && op != TL_AST_OP_NE) || text->kind != TL_SV_STR ||
+       type->kind != TL_SV_TYPE || !strstr(written, ".dtype") || !strpbrk(written, "\"'"))
+      return;
+   const char *name = tl_type_named(tl_arena_strndup(s->arena, text->s.data, text->s.len));
+   tl_report(s->diags, W0225, range, tl_ast_op_text[op], "a text",
+             op == TL_AST_OP_NE ? "true" : "false");
+   if (name)
+      tl_help(s->diags, "a type is written without quotes: tl.%s", name);
+   else
+      tl_help(s->diags, "a type is compared with a type: x.dtype == tl.float32");
+}
+
 TlSv
 tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -266,6 +300,7 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sv_bool(op == TL_AST_OP_NE);
    if (is_unusable(s, a, range) || is_unusable(s, b, range))
       return tl_sv_poison();
+   warn_type_beside_text(s, op, a, b, range);
    bool run = tl_sv_is_runtime(a) || tl_sv_is_runtime(b);
    if ((op == TL_AST_OP_IS || op == TL_AST_OP_IS_NOT) && a->kind == TL_SV_VALUE &&
        (b->kind == TL_SV_VALUE || tl_sv_is_number(b))) {
@@ -285,11 +320,8 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       return tl_sema_compare(s, op, a, b, range);
    bool is_equality = op == TL_AST_OP_EQ || op == TL_AST_OP_NE;
    bool is_text = a->kind == TL_SV_STR || b->kind == TL_SV_STR;
-   if (is_equality && !is_text) { /* x == None: never equal */
-      bool is_none = a->kind == TL_SV_NONE || b->kind == TL_SV_NONE;
-      if (is_none)
-         tl_report(s->diags, W0225, range, tl_ast_op_text[op],
-                   op == TL_AST_OP_NE ? "true" : "false");
+   if (is_equality && !is_text) {
+      warn_never_equal(s, op, a->kind == TL_SV_VALUE ? b : a, range);
       return tl_sv_bool(op == TL_AST_OP_NE);
    }
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
@@ -311,6 +343,8 @@ as_bool(TlSema *s, const TlSv *v, TlRange range)
       return *v;
    if (v->kind == TL_SV_VALUE && tl_type_is_ptr_like(v->value->type))
       return tl_sv_bool(true); /* a pointer that is present */
+   if (v->kind == TL_SV_BLOCKPTR)
+      return tl_sv_bool(true);
    TlSv zero = tl_sv_int(0);
    return v->kind == TL_SV_VALUE ? tl_sema_compare(s, TL_AST_OP_NE, v, &zero, range) : *v;
 }

@@ -318,6 +318,8 @@ TlGlobal *tl_global_find(TlSema *s, TlSourceModule *source,
 TlSv tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g);
 /* What an import of the main file gives for one of its names. */
 TlSv tl_import_value(TlSema *s, const TlAstImport *import, const TlAstAlias *a);
+/* tl's name of the type that the text names, "fp32", "float32", "half"; or NULL. */
+const char *tl_type_named(const char *text);
 const char *tl_nearest_module(const char *dotted);   /* of the language's, or NULL */
 TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` without files */
 /* Attribute of a module; false if it has none of that name (nothing reported). */

@@ -240,6 +240,23 @@ find_setting(void *user, TlNode *n)
    tl_ast_children(n, find_setting, f);
 }
 
+/* Made in a round, element by element, of what the round loads or multiplies. */
+static bool
+is_of_round(const TlValue *v, const TlBlock *body, unsigned *steps)
+{
+   enum { MOST_STEPS = 40 };
+   const TlOp *op = v->def;
+   if (!op || op->block != body || ++*steps > MOST_STEPS)
+      return false;
+   if (op->opcode == TL_OP_LOAD || op->opcode == TL_OP_DOT || op->opcode == TL_OP_REDUCE ||
+       op->opcode == TL_OP_HISTOGRAM)
+      return true;
+   for (unsigned i = 0; tl_has_trait(op, TL_TRAIT_ELTWISE) && i < op->num_args; i++)
+      if (is_of_round(tl_arg(op, i), body, steps))
+         return true;
+   return false;
+}
+
 /* acc = zeros(..); for ..: acc = dot(a, b): what the rounds before the last gave is lost. */
 static void
 check_overwritten(TlSema *s, const TlOp *loop, const TlBlock *top)
@@ -250,9 +267,8 @@ check_overwritten(TlSema *s, const TlOp *loop, const TlBlock *top)
       const TlValue *carried = body->args[i], *next = tl_arg(yield, i - 1);
       const TlValue *init = tl_init(loop, i - 1);
       uint64_t bits;
-      bool is_fresh = next->def && next->def->block == body &&
-                      (next->def->opcode == TL_OP_LOAD || next->def->opcode == TL_OP_DOT ||
-                       next->def->opcode == TL_OP_REDUCE);
+      unsigned steps = 0;
+      bool is_fresh = is_of_round(next, body, &steps);
       if (!is_fresh || !carried->name || !tl_type_is_tile(init->type) ||
           !tl_is_const(init, &bits) || is_used(carried, body, NULL) || is_used(next, body, yield) ||
           !is_used(tl_result(loop, i - 1), top, loop))

@@ -230,7 +230,8 @@ is_same_value(const TlValue *a, const TlValue *b, unsigned *steps)
       return true;
    const TlOp *x = a->def, *y = b->def;
    if (!x || !y || x->opcode != y->opcode || x->num_args != y->num_args || !x->num_args ||
-       ++*steps > MAX_STEPS || !tl_has_trait(x, TL_TRAIT_PURE) || x->num_regions)
+       ++*steps > MAX_STEPS || !tl_has_trait(x, TL_TRAIT_PURE) || x->num_regions ||
+       a->type != b->type)
       return false;
    for (unsigned i = 0; i < x->num_args; i++)
       if (!is_same_value(tl_arg(x, i), tl_arg(y, i), steps))
@@ -281,6 +282,43 @@ check_equal_indices(TlLintFacts *f, const TlLintAccess *x)
    return false;
 }
 
+/* ---- lost ---- */
+/* May something behind the store see what it leaves, or may it be done without the store behind? */
+static bool
+ends_search(const TlOp *op, const TlValue *base, TlLintFacts *f)
+{
+   if (op->opcode == TL_OP_STORE || tl_has_trait(op, TL_TRAIT_PURE))
+      return op->num_regions != 0;
+   if (op->opcode != TL_OP_LOAD)
+      return true;
+   for (size_t i = 0; i < f->all.len; i++)
+      if (f->all.data[i].op == op)
+         return f->all.data[i].base == base;
+   return true;
+}
+
+/* store(m + i, a); store(m + i, b) */
+static bool
+check_lost(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlValue *mask = tl_pred(x->op);
+   for (const TlOp *op = x->op->next; op && !ends_search(op, x->base, f); op = op->next) {
+      unsigned steps = 0;
+      const TlValue *other = op->opcode == TL_OP_STORE ? tl_pred(op) : NULL;
+      if (op->opcode != TL_OP_STORE || op->range.file != x->op->range.file ||
+          op->range.begin == x->op->range.begin ||
+          !is_same_value(tl_arg(op, 0), x->pointers, &steps))
+         continue;
+      if (other && !(mask && is_same_value(other, mask, &steps)))
+         return false;
+      tl_report(s->diags, W0276, x->op->range);
+      tl_note(s->diags, N0200, op->range, "the store that overwrites it");
+      return true;
+   }
+   return false;
+}
+
 void
 tl_lint_stores(TlLintFacts *f)
 {
@@ -288,7 +326,8 @@ tl_lint_stores(TlLintFacts *f)
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *x = &f->all.data[i];
       bool is_own = x->op->opcode == TL_OP_STORE && x->op->range.file == main;
-      if (is_own && (check_read_again(f, x) || check_rounds(f, x) || check_equal_indices(f, x)))
+      if (is_own && (check_read_again(f, x) || check_rounds(f, x) || check_equal_indices(f, x) ||
+                     check_lost(f, x)))
          return;
    }
 }

@@ -6,6 +6,8 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
+#include <math.h>
+
 enum { MAX_STEPS = 100 };
 
 static bool
@@ -218,6 +220,30 @@ is_of_softmax(const TlValue *v, unsigned *steps)
    return any;
 }
 
+/* The argument below which a mask keeps the index along dimension d; NULL: there is none. */
+static const TlValue *
+limit_along(const TlLintAccess *x, int d)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, d))
+         return tl_lint_argument(&x->bound[i].limit);
+   return NULL;
+}
+
+/* store(out + cols, max(x, axis=1), cols < n): what is left of the rows goes where columns go. */
+static bool
+is_stored_across(const TlLintFacts *f, const TlOp *op, const TlLintAccess *x, unsigned axis)
+{
+   const TlValue *v = tl_result(op, 0), *n = limit_along(x, (int)axis);
+   while (v->uses && !v->uses->next && v->uses->user->opcode == TL_OP_CAST)
+      v = tl_result(v->uses->user, 0);
+   const TlOp *to = v->uses && !v->uses->next ? v->uses->user : NULL;
+   const TlLintAccess *y =
+      to && to->opcode == TL_OP_STORE && tl_arg(to, 1) == v ? access_of(f, to) : NULL;
+   return y && n && y->is_known && y->pointers->type->rank == 1 && limit_along(y, 0) == n &&
+          limit_along(x, 1 - (int)axis) != n;
+}
+
 /* softmax of blocks of rows, along the rows' axis */
 static bool
 check_cut(TlLintFacts *f, const TlOp *op)
@@ -228,8 +254,9 @@ check_cut(TlLintFacts *f, const TlOp *op)
    const TlLintAccess *x = of->type->rank == 2 ? access_of(f, load_of(of, &steps)) : NULL;
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    if (!x || !x->is_known || x->pointers->type->rank != 2 || !is_cut(f, x, axis) ||
-       !is_whole(f, x, 1 - axis) || !goes_back(tl_result(op, 0), &back) ||
-       !is_of_softmax(tl_result(op, 0), &uses))
+       !is_whole(f, x, 1 - axis) ||
+       (!is_stored_across(f, op, x, axis) &&
+        (!goes_back(tl_result(op, 0), &back) || !is_of_softmax(tl_result(op, 0), &uses))))
       return false;
    tl_report(s->diags, W0247, op->range, axis);
    tl_help(s->diags, "each program has whole %s: axis=%u", axis ? "columns" : "rows", 1 - axis);
@@ -245,13 +272,28 @@ is_length(const TlValue *v, uint32_t len)
           tl_bits_to_number(e->dtype, bits) == len;
 }
 
-/* sum(load(.., mask=i < n)) / BLOCK */
+/* acc = zeros(..); for ..: acc += x: what a round adds; else v itself. */
+static const TlValue *
+added_in_rounds(const TlValue *v)
+{
+   const TlOp *loop = v->def;
+   const TlBlock *body = loop && loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   const TlOp *sum = body ? tl_yielded(body, v->index)->def : NULL;
+   for (unsigned i = 0; sum && sum->opcode == TL_OP_ADD && i < 2; i++)
+      if (tl_arg(sum, i) == tl_carried(body, v->index))
+         return tl_arg(sum, 1 - i);
+   return v;
+}
+
+/* sum(load(.., mask=i < n)) / BLOCK, also of what rounds add up */
 static bool
 check_mean(TlLintFacts *f, const TlOp *op)
 {
    TlSema *s = f->s;
    unsigned steps = 0;
-   const TlLintAccess *x = access_of(f, load_of(tl_arg(op, 0), &steps));
+   const TlValue *of = added_in_rounds(tl_arg(op, 0));
+   const TlLintAccess *x = access_of(f, load_of(of, &steps));
+   unsigned most_terms = of == tl_arg(op, 0) ? 1 : 2; /* where the round begins */
    int axis = (int)tl_attr_int(op, TL_ATTR_AXIS);
    uint32_t len = tl_arg(op, 0)->type->shape[axis];
    if (!x || len < 2)
@@ -259,7 +301,7 @@ check_mean(TlLintFacts *f, const TlOp *op)
    const TlValue *n = NULL;
    for (unsigned i = 0; i < x->num_bounds; i++)
       if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, axis) &&
-          x->bound[i].index.num == 1)
+          x->bound[i].index.num <= most_terms)
          n = tl_lint_argument(&x->bound[i].limit);
    for (const TlUse *u = n && n->name ? tl_result(op, 0)->uses : NULL; u; u = u->next) {
       if (u->user->opcode != TL_OP_DIV || tl_arg(u->user, 0) != tl_result(op, 0) ||
@@ -355,16 +397,46 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* maximum(-inf, x) in a loop: what is to be the greatest so far never changes. */
+static bool
+check_start(TlLintFacts *f, const TlOp *op)
+{
+   bool is_max = op->opcode == TL_OP_MAX, is_in_loop = false;
+   const TlType *e = tl_type_elem(tl_result(op, 0)->type);
+   for (const TlOp *p = tl_parent(op); p; p = tl_parent(p))
+      is_in_loop |= p->opcode == TL_OP_FOR || p->opcode == TL_OP_WHILE;
+   for (unsigned i = 0; is_in_loop && tl_dtype_is_float(e->dtype) && i < 2; i++) {
+      uint64_t bits, other;
+      if (!tl_is_const(tl_arg(op, i), &bits) || tl_is_const(tl_arg(op, 1 - i), &other))
+         continue;
+      double x = tl_bits_to_number(e->dtype, bits);
+      if (!isinf(x) || (x < 0) != is_max) /* the greatest finite number may cut infinity off */
+         continue;
+      const char *name = tl_arg(op, i)->name;
+      tl_report(f->s->diags, W0277, op->range, is_max ? "maximum" : "minimum",
+                is_max ? "-inf" : "inf");
+      if (name)
+         tl_help(f->s->diags,
+                 "'%s' keeps its value from before the loop: set it in each round, %s = ..", name,
+                 name);
+      return true;
+   }
+   return false;
+}
+
 /* What goes by a type or by a number is not told of guessed ones. */
 void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_told = false, is_narrow_told = false, is_spread_told = false;
+   bool is_told = false, is_narrow_told = false, is_spread_told = false, is_start_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       if (!f->s->impl->has_guessed_types)
          check_half(f, op);
       check_twice(f, op);
+      bool is_extreme = (op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN) &&
+                        op->range.file == f->s->impl->main->file;
+      is_start_told = is_start_told || (is_extreme && check_start(f, op));
       is_spread_told = is_spread_told || check_spread(f, op);
       bool is_product = (op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD) &&
                         op->range.file == f->s->impl->main->file;

@@ -244,7 +244,8 @@ typedef struct TlCall {
    bool *given;
    TlRange *arg_ranges;
    unsigned num_args;
-   TlSv *rest; /* values of a `*name` parameter */
+   TlSv *rest; /* values of a `*name` parameter, and where each stands */
+   TlRange *rest_ranges;
    unsigned num_rest;
    bool is_method; /* written as x.name(..) */
 } TlCall;

@@ -64,6 +64,31 @@ note_mentions(void *user, TlNode *n)
    tl_ast_children(n, note_mentions, u);
 }
 
+/* A bracket that opens there is closed, and a call follows. */
+static bool
+is_called(const char *open)
+{
+   int depth = 0;
+   for (; *open; open++) {
+      depth += (*open == '[') - (*open == ']');
+      if (!depth)
+         break;
+   }
+   return *open && open[1 + strspn(open + 1, " \t")] == '(';
+}
+
+/* A kernel launches none: there the brackets are a mistake. */
+static bool
+is_in_kernel(const TlSourceModule *source, size_t at)
+{
+   for (size_t i = 0; i < source->functions.len; i++) {
+      const TlSvFunc *fn = source->functions.data[i];
+      if (fn->is_compiled && fn->node->range.begin <= at && at < fn->node->range.end)
+         return true;
+   }
+   return false;
+}
+
 static void
 note_launches(Uses *u, const char *text)
 {
@@ -72,7 +97,7 @@ note_launches(Uses *u, const char *text)
       const char *name = end;
       while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
          name--;
-      if (name < end)
+      if (name < end && is_called(end) && !is_in_kernel(u->s->impl->main, (size_t)(end - text)))
          tl_map_put(&u->launched, tl_intern(u->s->strings, name, (size_t)(end - name)), u);
    }
 }

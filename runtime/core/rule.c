@@ -198,8 +198,16 @@ parse_call(TlRuleParser *p, const char *name, size_t len)
    } while (!p->failed && take(p, ","));
    if (!take(p, ")"))
       fail(p, "')' expected");
-   if (args < functions[f].min_args || args > functions[f].max_args)
-      fail(p, "wrong number of arguments before");
+   int most = functions[f].max_args;
+   if (!p->failed && (args < functions[f].min_args || args > most)) {
+      if (p->error_bytes)
+         snprintf(p->error, p->error_bytes, "'%s' takes %s; it is given %d", functions[f].name,
+                  most == 1   ? "one value"
+                  : most == 2 ? "two values, as in cdiv(n, 64)"
+                              : "1 to 16 values",
+                  args);
+      p->failed = true;
+   }
    assert(p->failed || p->stack > 0);
    if (functions[f].op == OP_POW2)
       emit(p, OP_POW2, 0);
