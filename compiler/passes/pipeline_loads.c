@@ -451,11 +451,25 @@ becomes_ring(const TlPipe *p, const TlOp *alloc)
 }
 
 static bool
-is_used_in(const TlValue *v, const TlBlock *body)
+stands_before(const TlOp *op, const TlOp *other)
 {
-   for (const TlUse *u = v->uses; u; u = u->next)
-      if (tl_in_block(u->user, body))
+   while (op && op != other)
+      op = op->next;
+   return op != NULL;
+}
+
+/* Is a buffer read in the loop, or filled before and read after it? */
+static bool
+is_alive_in(const TlOp *alloc, const TlPipe *p)
+{
+   const TlOp *loop = tl_in_block(p->loop, alloc->block);
+   bool is_before = loop && stands_before(alloc, loop);
+   for (const TlUse *u = tl_result(alloc, 0)->uses; u; u = u->next) {
+      const TlOp *user = tl_in_block(u->user, alloc->block);
+      if (tl_in_block(u->user, p->body) ||
+          (is_before && user && user != loop && stands_before(loop, user)))
          return true;
+   }
    return false;
 }
 
@@ -467,7 +481,7 @@ tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block)
    for (const TlOp *op = block->first; op; op = tl_walk_next(op, block)) {
       bool is_of_roles = p->func->extra_warps && !tl_parent(op); /* others use it meanwhile */
       if (op->opcode == TL_OP_LOCAL_ALLOC && !becomes_ring(p, op) &&
-          (is_of_roles || is_used_in(tl_result(op, 0), p->body))) {
+          (is_of_roles || is_alive_in(op, p))) {
          const TlType *t = tl_result(op, 0)->type;
          sum += (uint64_t)tl_memdesc_stage_bytes(t) * t->count;
       }
