@@ -504,7 +504,12 @@ report_no_function(TlSema *s, const TlSv *fn, TlRange range)
       tl_help(s->diags, "it is a module, and its functions are called by their names: %s",
               is_random ? "tl.rand(seed, offsets), tl.randint(seed, offsets)"
                         : tl_arena_printf(s->arena, "%.*s.f(..)", (int)name, text));
-   } else if (memchr(text, '.', name) && !tl_sv_is_runtime(fn) && fn->kind != TL_SV_TUPLE)
+   } else if (name > 6 && strncmp(text + name - 6, ".numel", 6) == 0)
+      tl_help(s->diags,
+              "'%.*s' counts what the value itself holds, 1 of a pointer; how many elements an "
+              "array has, a kernel is told by a parameter, as n",
+              (int)name, text);
+   else if (memchr(text, '.', name) && !tl_sv_is_runtime(fn) && fn->kind != TL_SV_TUPLE)
       tl_help(s->diags,
               "'%.*s' is a value, and no function: leave the parentheses out; how long an array is "
               "a kernel is told by a parameter",

@@ -529,6 +529,10 @@ name_behind(TlSema *s, const char *module, TlRange range)
    const char *instead = tl_name_of_library(s, name, is_known);
    if (instead || !is_known)
       return instead;
+   TlSv dtype;
+   const char *last = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
+   if (tl_dtype_constant(s, last, &dtype))
+      return tl_arena_printf(s->arena, "the type is tl.%s in a kernel", last);
    return tl_arena_printf(s->arena,
                           "'%s' is another library's module: kernels call tl's functions, which "
                           "`tilec doc` lists",
