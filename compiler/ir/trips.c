@@ -83,13 +83,13 @@ most_above(TlAnalysis *facts, const TlValue *x, const TlValue *y, unsigned depth
       if (tl_value_is(y, TL_OP_MAX))
          best = least(best, most_above(facts, x, tl_arg(y->def, k), depth - 1), 0);
    }
-   const TlValue *near_x = rounded_down(facts, x, &d), *above_y;
+   const TlValue *near_x = rounded_down(facts, x, &d);
    if (near_x) { /* towards 0: what may be negative is rounded up */
       const TlAxisInfo *info = tl_axis_info(facts, near_x);
       bool is_below = info->has_range && info->lo >= 0;
       best = least(best, most_above(facts, near_x, y, depth - 1), is_below ? 0 : d);
    }
-   above_y = rounded_down(facts, y, &d);
+   const TlValue *above_y = rounded_down(facts, y, &d);
    return above_y ? least(best, most_above(facts, x, above_y, depth - 1), d) : best;
 }
 
