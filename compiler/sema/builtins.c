@@ -155,6 +155,16 @@ is_of_kind(TlSema *s, const TlCall *call, unsigned i, TlLibraryKind kind)
    return true;
 }
 
+/* Is a parameter annotated as `.. | None`? */
+static bool
+takes_none(const TlNode *annotation)
+{
+   if (!annotation || annotation->kind != TL_AST_BINARY)
+      return false;
+   const TlNode *right = tl_ast_Binary(annotation)->right;
+   return right->kind == TL_AST_CONST && tl_ast_Const(right)->which == TL_AST_OP_NONE;
+}
+
 static bool
 is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
 {
@@ -172,7 +182,8 @@ is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
                  tl_builtin_signature(s->arena, call->row, call->is_method));
       return false;
    }
-   if (p->default_value || tl_sv_is_number(v))
+   if (p->default_value || tl_sv_is_number(v) ||
+       (v->kind == TL_SV_NONE && takes_none(p->annotation)))
       return true;
    TlValue *value = tl_call_value(s, call, i);
    if (!value || !tl_value_is_ptr(value))

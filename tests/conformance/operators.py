@@ -256,7 +256,7 @@ def functions_of_libdevice():
     x, out = np.linspace(0, 3.5, 8).astype(np.float32), np.zeros(16, np.float32)
     run(library, x, out)
     z = 0.25 * x.astype(np.float64)**2
-    j0 = sum((-z)**k / math.factorial(k)**2 for k in range(30))
+    j0 = sum((-z)**k / float(math.factorial(k))**2 for k in range(30))
     close(out, np.concatenate([np.tanh(x) + x**2 + np.log1p(x), j0]), digits=5)
 
 

@@ -166,6 +166,24 @@ def scaled(a, sa, b, sb, out):
 
 
 @triton.jit
+def scaled_right(a, b, sb, out):
+    i, k, s = tl.arange(0, 32), tl.arange(0, 64), tl.arange(0, 2)
+    x = tl.load(a + i[:, None] * 64 + k[None, :])
+    y = tl.load(b + k[:, None] * 32 + i[None, :])
+    q = tl.load(sb + i[:, None] * 2 + s[None, :])
+    tl.store(out + i[:, None] * 32 + i[None, :], tl.dot_scaled(x, None, "e5m2", y, q, "e5m2"))
+
+
+@triton.jit
+def scaled_left(a, sa, b, out):
+    i, k, s = tl.arange(0, 32), tl.arange(0, 64), tl.arange(0, 2)
+    x = tl.load(a + i[:, None] * 64 + k[None, :])
+    y = tl.load(b + k[:, None] * 32 + i[None, :])
+    p = tl.load(sa + i[:, None] * 2 + s[None, :])
+    tl.store(out + i[:, None] * 32 + i[None, :], tl.dot_scaled(x, p, "e5m2", y, None, "e5m2"))
+
+
+@triton.jit
 def numbered(a, sa, b, sb, out):
     i, k, s = tl.arange(0, 32), tl.arange(0, 32), tl.arange(0, 4)
     x = tl.load(a + i[:, None] * 32 + k[None, :])
@@ -202,3 +220,19 @@ def every_32_share_a_power_of_two():
     out = np.zeros((32, 32), np.float32)
     run(scaled, a, sa, b, sb, out)
     close(out, want)
+
+
+@case("dot_scaled")
+def one_operand_has_no_scales():
+    a, b = (RNG.choice(np.array([0x3C, 0xBC, 0x40, 0xC0, 0], np.uint8), s)   # 1, -1, 2, -2, 0
+            for s in ((32, 64), (64, 32)))
+    sa, sb = (RNG.randint(124, 131, (32, 2)).astype(np.uint8) for _ in range(2))
+    value = {0x3C: 1, 0xBC: -1, 0x40: 2, 0xC0: -2, 0: 0}
+    x, y = (np.vectorize(value.get)(v).astype(np.float64) for v in (a, b))
+    p, q = (np.repeat(2.0**(s.astype(int) - 127), 32, axis=1) for s in (sa, sb))
+    out = np.zeros((32, 32), np.float32)
+    run(scaled_right, a, b, sb, out)
+    close(out, x @ (y * q.T))
+    out = np.zeros((32, 32), np.float32)
+    run(scaled_left, a, sa, b, out)
+    close(out, (x * p) @ y)

@@ -9,9 +9,10 @@ tilec_root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 tilec_packages=(gcc g++ make cmake ninja-build pkgconf bison re2c llvm-22-dev lld-22 libzstd-dev
                 zlib1g-dev libsqlite3-dev libcmocka-dev ca-certificates)
 # what the tests build and check with besides; libmpfr-dev: the oracle of functions; rustc, golang-go:
-# embedding examples; python3-venv: auditwheel, for the Python wheel
+# embedding examples; python3-venv: auditwheel, for the Python wheel; python3-numpy: arrays of Triton's
+# programs; neovim: an editor with the language server; chromium: pages of `tilec view`
 tilec_check_packages=(clang-22 clang-format-22 openmpi-bin libopenmpi-dev libmpfr-dev rustc golang-go
-                      python3-venv)
+                      python3-venv python3-numpy neovim chromium)
 
 tilec_packages+=(libjansson-dev) # JSON of the language server
 
@@ -174,17 +175,30 @@ to apt's sources (beside bookworm main, from the same kind of mirror) and run th
    tilec_apt install -y --no-install-recommends "${missing[@]}"
 }
 
+# Prints the python3 that has numpy, where one has; another stands in front in PATH at times.
+tilec_find_python() {
+   local candidate
+   for candidate in python3 /usr/bin/python3; do
+      if "$candidate" -c 'import numpy' 2>/dev/null; then
+         command -v "$candidate"
+         return
+      fi
+   done
+}
+
 # tilec_build PRESET [TARGET...]: configures once and builds; all targets when none is named.
 tilec_build() {
    local preset=$1
    shift
-   local build="$tilec_root/build/$preset" target args=()
+   local build="$tilec_root/build/$preset" python target args=()
    for target in "$@"; do
       args+=(--target "$target")
    done
    if [[ ! -f $build/build.ninja ]]; then
       mkdir -p -- "$tilec_root/build"
-      (cd -- "$tilec_root" && cmake --preset "$preset" >"$build.configure.log" 2>&1) || {
+      python=$(tilec_find_python)
+      (cd -- "$tilec_root" &&
+         cmake --preset "$preset" ${python:+"-DPython3_EXECUTABLE=$python"} >"$build.configure.log" 2>&1) || {
          cat -- "$build.configure.log" >&2
          tilec_die "cmake could not configure $build"
       }
