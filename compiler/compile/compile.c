@@ -780,6 +780,7 @@ start(TlCompilation *comp, const TilecCompileOptions *o, const TlCompileExtra *e
                              .checks_hints = o->check,
                              .uses_boxes = o->tma == TILEC_TMA_ON && !o->plain_abi,
                              .persists = !o->plain_abi && !extra->has_block_each,
+                             .short_programs = o->short_programs,
                              .verify_each = extra->verify_each,
                              .print_after = extra->print_after,
                              .print = extra->print,

@@ -84,6 +84,7 @@ describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
       hidden[n++] = tl_tensor_map_recipe(comp->arena, f, maps[i]);
    k->hidden = hidden;
    k->num_hidden = n;
+   k->short_when = f->short_when;
 }
 
 /* "(cdiv(n, BLOCK), 2)" to its dimensions; namespaces before function names are dropped, since the

@@ -191,12 +191,14 @@ struct TlFunc {
    uint32_t num_params;
    TlRegion *body; /* block args = run-time parameters in order */
    uint32_t num_warps, num_stages, num_ctas;
-   uint32_t extra_warps;  /* beyond num_warps: they run roles of their own */
-   const char *grid;      /* source text of the kernel's grid= expression, or NULL */
-   const char *target;    /* "sm_90a" from LAID on, else NULL */
-   uint32_t shared_bytes; /* dynamic shared memory, LOWERED */
-   bool needs_warps;      /* the source computes with num_warps: it is no hint */
-   bool strict_fp;        /* IEEE mode: no contraction, no approximate functions */
+   uint32_t extra_warps;   /* beyond num_warps: they run roles of their own */
+   const char *grid;       /* source text of the kernel's grid= expression, or NULL */
+   const char *short_when; /* true of launches that would be faster with blocks that run many
+                              programs, as an expression for them; NULL: none, or it has them */
+   const char *target;     /* "sm_90a" from LAID on, else NULL */
+   uint32_t shared_bytes;  /* dynamic shared memory, LOWERED */
+   bool needs_warps;       /* the source computes with num_warps: it is no hint */
+   bool strict_fp;         /* IEEE mode: no contraction, no approximate functions */
    TlRange range;
    uint32_t next_value_id;
    TlFunc *prev, *next; /* in the module's list */

@@ -7,12 +7,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 12, MAX_LETTERS = 800 };
+enum { MAX_DEPTH = 12, MAX_DEPTH_OF_ESTIMATE = 24, MAX_LETTERS = 800 };
 
 typedef struct Writer {
    TlArena *arena;
    const TlFunc *func;
    unsigned depth;
+   bool is_estimate; /* in the middle of the grid; sizes of integers do not matter */
 } Writer;
 
 static const char *write_value(Writer *w, const TlValue *v);
@@ -44,7 +45,7 @@ static const char *
 wrapped(Writer *w, const char *text, TlDtype t)
 {
    const TlDtypeInfo *d = &tl_dtype_info[t];
-   if (!text || d->bits == 64)
+   if (!text || d->bits == 64 || w->is_estimate)
       return text;
    long long mask = (long long)(((uint64_t)1 << d->bits) - 1), half = mask / 2 + 1;
    return tl_dtype_is_signed(t)
@@ -74,6 +75,16 @@ write_addptr(Writer *w, const TlOp *op)
 
 /* The kernel's division truncates, the record's rounds down. */
 static const char *
+write_quotient(const Writer *w, const char *x, const char *y)
+{
+   TlArena *a = w->arena;
+   if (w->is_estimate)
+      return tl_arena_printf(a, "(%s // %s)", x, y);
+   return tl_arena_printf(a, "(%s // %s if (%s < 0) == (%s < 0) else -(-%s // %s))", x, y, x, y, x,
+                          y);
+}
+
+static const char *
 write_binary(Writer *w, const TlOp *op)
 {
    TlArena *a = w->arena;
@@ -89,14 +100,22 @@ write_binary(Writer *w, const TlOp *op)
    case TL_OP_MUL:
       return wrapped(w, tl_arena_printf(a, "(%s * %s)", x, y), t);
    case TL_OP_DIV:
-      return tl_arena_printf(a, "(%s // %s if (%s < 0) == (%s < 0) else -(-%s // %s))", x, y, x, y,
-                             x, y);
+      return write_quotient(w, x, y);
+   case TL_OP_REM:
+      return tl_arena_printf(a, "(%s - %s * %s)", x, y, write_quotient(w, x, y));
    case TL_OP_MIN:
       return tl_arena_printf(a, "min(%s, %s)", x, y);
    case TL_OP_MAX:
       return tl_arena_printf(a, "max(%s, %s)", x, y);
    }
    return NULL;
+}
+
+static const char *
+write_place(const Writer *w, const TlOp *op)
+{
+   const char *half = op->opcode == TL_OP_PROGRAM_ID ? " // 2" : "";
+   return tl_arena_printf(w->arena, "(grid_%c%s)", "xyz"[tl_attr_int(op, TL_ATTR_AXIS)], half);
 }
 
 static const char *
@@ -113,9 +132,13 @@ write_op(Writer *w, const TlOp *op)
    case TL_OP_SUB:
    case TL_OP_MUL:
    case TL_OP_DIV:
+   case TL_OP_REM:
    case TL_OP_MIN:
    case TL_OP_MAX:
       return write_binary(w, op);
+   case TL_OP_NUM_PROGRAMS:
+   case TL_OP_PROGRAM_ID:
+      return w->is_estimate ? write_place(w, op) : NULL;
    }
    return NULL;
 }
@@ -131,7 +154,7 @@ write_value(Writer *w, const TlValue *v)
       return tl_arena_printf(w->arena, "%lld", (long long)tl_bits_to_int(t->dtype, bits));
    if (!v->def)
       return param_name(w->func, v);
-   if (w->depth == MAX_DEPTH)
+   if (w->depth == (w->is_estimate ? MAX_DEPTH_OF_ESTIMATE : MAX_DEPTH))
       return NULL;
    w->depth++;
    const char *text = write_op(w, v->def);
@@ -142,7 +165,13 @@ write_value(Writer *w, const TlValue *v)
 const char *
 tl_launch_expr(TlArena *arena, const TlFunc *f, const TlValue *v)
 {
-   return write_value(&(Writer){arena, f, 0}, v);
+   return write_value(&(Writer){arena, f, 0, false}, v);
+}
+
+const char *
+tl_launch_estimate(TlArena *arena, const TlFunc *f, const TlValue *v)
+{
+   return write_value(&(Writer){arena, f, 0, true}, v);
 }
 
 const TlOp **

@@ -10,6 +10,10 @@
  * record has not, or more than a launch should do. */
 const char *tl_launch_expr(TlArena *arena, const TlFunc *f, const TlValue *v);
 
+/* About as much in the middle of the grid: as an expression of the grid, too (grid_x, grid_y,
+ * grid_z), wrap-around left out. */
+const char *tl_launch_estimate(TlArena *arena, const TlFunc *f, const TlValue *v);
+
 /* All `tensor_map` of a function in the order of its hidden parameters. */
 const TlOp **tl_tensor_maps(TlArena *arena, const TlFunc *f, unsigned *count);
 

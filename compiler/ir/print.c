@@ -478,6 +478,10 @@ print_func_attrs(const TlFunc *f, TlSb *out)
       tl_sb_str(out, ", grid = ");
       print_string(f->grid, out);
    }
+   if (f->short_when) {
+      tl_sb_str(out, ", short_when = ");
+      print_string(f->short_when, out);
+   }
    if (f->target) {
       tl_sb_str(out, ", target = ");
       print_string(f->target, out);

@@ -1199,7 +1199,7 @@ parse_func_attr(Reader *r)
    const struct {
       const char *key;
       const char **text;
-   } texts[] = {{"grid", &f->grid}, {"target", &f->target}};
+   } texts[] = {{"grid", &f->grid}, {"short_when", &f->short_when}, {"target", &f->target}};
    const struct {
       const char *key;
       bool *flag;

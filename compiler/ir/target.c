@@ -14,9 +14,9 @@ enum {
 
 static const TlTarget targets[] = {
 #define TL_TARGET(arch, sm, ptx, shared, thread_regs, sm_regs, sm_shared, sm_warps, sm_blocks,     \
-                  multiprocessors, features)                                                       \
-   {arch,    sm,        ptx,      TL_PTX_ANY, shared,          thread_regs,                        \
-    sm_regs, sm_shared, sm_warps, sm_blocks,  multiprocessors, features},
+                  multiprocessors, dot_rate, features)                                             \
+   {arch,      sm,       ptx,       TL_PTX_ANY,      shared,   thread_regs, sm_regs,               \
+    sm_shared, sm_warps, sm_blocks, multiprocessors, dot_rate, features},
 #include "ir/target.def"
 };
 

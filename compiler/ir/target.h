@@ -26,6 +26,7 @@ typedef struct TlTarget {
    /* What a multiprocessor holds at once: */
    uint32_t sm_registers, sm_shared_bytes, sm_warps, sm_blocks;
    uint32_t multiprocessors; /* of the largest product */
+   uint32_t dot_rate;        /* multiplications of fp16 in a cycle of a multiprocessor */
    uint32_t features;
 } TlTarget;
 

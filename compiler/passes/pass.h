@@ -34,10 +34,11 @@ typedef struct TlPassCx {
    const char *print_after; /* pass name, "all" or NULL */
    void (*print)(void *user, const char *pass, const char *text); /* receives printed IR */
    void *print_user;
-   bool checks_hints; /* lowered code keeps what was promised, for the simulator to check */
-   bool uses_boxes;   /* copies by tensor maps, where a load is boxes of a tensor */
-   bool persists;     /* a block may run many programs: the launch record says how many blocks */
-   bool failed;       /* a located error was reported: stop the pipeline */
+   bool checks_hints;   /* lowered code keeps what was promised, for the simulator to check */
+   bool uses_boxes;     /* copies by tensor maps, where a load is boxes of a tensor */
+   bool persists;       /* a block may run many programs: the launch record says how many blocks */
+   bool short_programs; /* it does, too, where that pays for short programs only */
+   bool failed;         /* a located error was reported: stop the pipeline */
    TL_VEC(TlPassTime) times;
    TL_VEC(TlSharedPlace) places; /* of the functions lowered so far, in their modules' arenas */
 } TlPassCx;

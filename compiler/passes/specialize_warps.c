@@ -1091,17 +1091,31 @@ plan(Special *s)
    return true;
 }
 
-/* Stages of each channel, of which a loop of tiles leaves no fewer. */
+/* Stages of each channel, of which a loop of tiles leaves no fewer than are enough. */
 static bool
-has_stages_of(const Special *s, const Special *before)
+has_stages_of(const Special *s, const Special *before, unsigned enough)
 {
-   enum { ENOUGH = 3 };
    bool ok = s->channels.len == before->channels.len;
    for (size_t i = 0; ok && i < s->channels.len; i++) {
       unsigned was = before->channels.data[i]->stages;
-      ok = s->channels.data[i]->stages >= (was < ENOUGH ? was : ENOUGH);
+      ok = s->channels.data[i]->stages >= (was < enough ? was : enough);
    }
    return ok;
+}
+
+/* Would rings and the tile that is stored fit in a loop over tiles?  Tried on a copy. */
+static bool
+fits_in_tiles(const Special *s, const TlTilePlan *grid, unsigned enough)
+{
+   TlDiags *diags = s->cx->diags;
+   const char *remarks = diags->remarks;
+   Special copy = {.cx = s->cx, .func = tl_func_clone(s->func)};
+   diags->remarks = NULL; /* of what is not there */
+   tl_persist_grid(s->cx->scratch, copy.func, s->cx->target, grid);
+   bool fits = plan(&copy) && copy.shares == &by_boxes && has_stages_of(&copy, s, enough);
+   diags->remarks = remarks;
+   tl_func_remove_last(s->func->module);
+   return fits;
 }
 
 /* One block for many programs, where one thread copies for all of a block's warps: the block is
@@ -1109,6 +1123,7 @@ has_stages_of(const Special *s, const Special *before)
 static void
 persist(Special *s)
 {
+   enum { STAGES_OF_SUMS = 3, STAGES = 2 }; /* other loops compute while one is filled */
    if (s->shares != &by_boxes)
       return;
    TlOp **loops = tl_new_array(s->cx->scratch, TlOp *, s->pairs.len);
@@ -1117,22 +1132,20 @@ persist(Special *s)
       loops[i] = s->pairs.data[i]->pipe.loop;
       only_sums = only_sums && tl_pipe_only_multiplies(&s->pairs.data[i]->pipe);
    }
-   const char *why = tl_why_not_persistent(s->cx->scratch, s->func, loops, s->pairs.len);
-   if (!why && !only_sums)
-      why = "its loops do more than add up products";
-   if (!why) {
-      TlTileLoop tiles = tl_persist_grid(s->cx->scratch, s->func);
-      Special again = {.cx = s->cx, .func = s->func};
-      if (plan(&again) && again.shares == &by_boxes && has_stages_of(&again, s)) {
-         *s = again;
-      } else {
-         tl_unpersist_grid(&tiles);
-         *s = (Special){.cx = s->cx, .func = s->func};
-         bool is_planned = plan(s); /* as before */
-         assert(is_planned);
-         (void)is_planned;
-         why = "rings and the tile that is stored do not fit side by side";
-      }
+   TlTilePlan grid = {.loops = loops, .num = s->pairs.len};
+   const TlTarget *target = s->cx->target;
+   const char *why = tl_why_not_persistent(s->cx->scratch, s->func, target, only_sums, &grid);
+   if (!why && !fits_in_tiles(s, &grid, only_sums ? STAGES_OF_SUMS : STAGES)) {
+      why = "rings and the tile that is stored do not fit side by side";
+   } else if (!why && grid.short_when && !s->cx->short_programs) {
+      why = "it would pay for short programs only, as --short-programs has them";
+      s->func->short_when = grid.short_when;
+   } else if (!why) {
+      tl_persist_grid(s->cx->scratch, s->func, target, &grid);
+      *s = (Special){.cx = s->cx, .func = s->func};
+      bool is_planned = plan(s); /* as the copy was */
+      assert(is_planned);
+      (void)is_planned;
    }
    if (!tl_wants_remarks(s->cx->diags, "pipeline"))
       return;

@@ -142,6 +142,7 @@ struct TlVariant {
    TlRule *when;       /* NULL = always */
    TlRule *grid[3];    /* [0] NULL = none */
    TlRule *launch_grid[3];
+   TlRule *short_when;          /* NULL = never */
    TlHidden *hidden;            /* info->num_hidden */
    char name[TL_RT_NAME_BYTES]; /* "elu (elu.tile:3)": copied whole at each launch */
    TilecStatus failed;          /* why tl_variant_init gives up */

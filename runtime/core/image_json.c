@@ -89,6 +89,7 @@ static const Field kernel_fields[] = {
    FN(TilecKernelInfo, grid, FIELD_TEXTS, 3, true),
    FN(TilecKernelInfo, launch_grid, FIELD_TEXTS, 3, true),
    F(TilecKernelInfo, when, FIELD_TEXT, true),
+   F(TilecKernelInfo, short_when, FIELD_TEXT, true),
    FR(TilecKernelInfo, args, arg),
    FR(TilecKernelInfo, hidden, hidden),
 };

@@ -11,6 +11,14 @@ enum { TL_RT_ERROR_BYTES = 4096 }; /* of a failure's detail */
 
 typedef struct TlVariant TlVariant;
 
+/* What is compiled of one source for the same arguments; a launch goes on to a later one when it
+ * has seen the sizes. */
+typedef enum TlForm {
+   TL_FORM_FIRST,   /* as the source's options are */
+   TL_FORM_SHORT,   /* short_programs: where the first one's short_when holds */
+   TL_FORM_NO_MAPS, /* no tensor maps of the compiler's: where there is no such map */
+} TlForm;
+
 typedef struct TilecJitVtable {
    size_t struct_size;
    /* The runtime closes. */
@@ -22,13 +30,13 @@ typedef struct TilecJitVtable {
     * read; false when there is none. */
    bool (*next)(void *source, uint32_t index, TilecSource *out);
    void (*close)(void *source);
-   /* The specialisation for such arguments if it is in memory; *out NULL if not.  no_maps: the one
-    * that makes no tensor maps of its own.  No lock, no allocation. */
-   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+   /* The specialisation for such arguments if it is in memory; *out NULL if not.  No lock, no
+    * allocation. */
+   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                        const TlVariant **out);
    /* The same, loaded from the disk cache or compiled when it is not there.  for_launch: only as
-    * far as a launch may. */
-   TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+    * far as a launch may; the first form where it may not compile the short one. */
+   TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                        bool for_launch, const TlVariant **out);
    /* Starts make() on a worker; *flight is waited for and released below. */
    TilecStatus (*start)(void *source, const TilecArg *args, size_t num_args, void **flight);
@@ -36,7 +44,7 @@ typedef struct TilecJitVtable {
    TilecStatus (*join)(void *flight, bool wait);
    void (*release)(void *flight);
    /* Fails with TILEC_NOT_FOUND and a detail that names the signature and `why` it is missing. */
-   TilecStatus (*missing)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+   TilecStatus (*missing)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                           const char *why);
    TilecStatus (*explain)(void *source, const TilecArg *args, size_t num_args, char *text,
                           size_t bytes);
@@ -67,9 +75,9 @@ TilecStatus tl_core_load_host(TilecRuntime *rt, const TilecImageInfo *info, void
 /* The only variant of the only kernel of a module made by the calls above. */
 const TlVariant *tl_core_variant(const TilecModule *module);
 const TilecKernelInfo *tl_core_variant_info(const TlVariant *variant);
-/* Whether a launch may find that there are no maps for it, and take the variant without. */
-bool tl_core_may_refuse(const TlVariant *variant);
-/* tilec_kernel_prepare but for that variant. */
+/* The form that a launch may go on to from the variant, which is of `form`; `form`: none. */
+TlForm tl_core_next_form(const TlVariant *variant, TlForm form);
+/* tilec_kernel_prepare of the first form only. */
 TilecStatus tl_core_prepare_one(TilecKernel *kernel, const TilecArg *args, size_t num_args);
 /* As tilec_kernel_use. */
 TilecStatus tl_core_variant_use(TilecRuntime *rt, const TlVariant *variant, TilecKernelUse *out);

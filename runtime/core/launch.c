@@ -23,9 +23,9 @@ typedef struct Bound {
    TilecArg flat[TL_RT_MAX_ARGS];
    char text[TL_RT_TEXT]; /* why it does not fit */
    TilecStatus status;    /* of the misfit */
-   bool no_maps;          /* the variant is to make no tensor maps of its own */
-   bool can_refuse;       /* there may be one without */
-   bool is_refused;       /* there is no such map, or too large a grid: nothing was launched */
+   TlForm form;           /* of the variant */
+   TlForm wanted;         /* by the launch; another: nothing was launched */
+   bool has_others;       /* of the same source, forms to go on to */
 } Bound;
 
 static bool
@@ -129,11 +129,11 @@ tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_t num_args, char 
  * driver allows neither then, and an attempt would end the capture. */
 static TilecStatus
 find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t num_args,
-             bool no_maps, const TlVariant **v)
+             TlForm form, const TlVariant **v)
 {
    TilecRuntime *rt = k->module->rt;
    void *source = k->module->source;
-   TilecStatus status = rt->jit->find(source, args, num_args, no_maps, v);
+   TilecStatus status = rt->jit->find(source, args, num_args, form, v);
    if (status != TILEC_OK || *v)
       return status;
    int capturing = 0;
@@ -142,11 +142,13 @@ find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, si
       if (code != TL_CU_SUCCESS)
          return tl_rt_check(rt, code, "asking whether the stream captures a graph");
    }
+   if (capturing && form == TL_FORM_SHORT) /* the first one is as right */
+      return rt->jit->find(source, args, num_args, TL_FORM_FIRST, v);
    if (capturing)
-      return rt->jit->missing(source, args, num_args, no_maps,
+      return rt->jit->missing(source, args, num_args, form,
                               "the stream captures a graph; call tilec_kernel_prepare with such "
                               "arguments before the capture begins");
-   return rt->jit->make(source, args, num_args, no_maps, launch != NULL, v);
+   return rt->jit->make(source, args, num_args, form, launch != NULL, v);
 }
 
 TilecStatus
@@ -170,7 +172,7 @@ choose(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, size_t n
       return status;
    if (k->module->source) {
       const TlVariant *v = NULL;
-      status = find_or_make(k, launch, args, num_args, b->no_maps, &v);
+      status = find_or_make(k, launch, args, num_args, b->form, &v);
       if (status != TILEC_OK)
          return status;
       assert(v); /* found or made */
@@ -224,6 +226,15 @@ takes_integers(const TilecKernelInfo *info)
    return false;
 }
 
+/* A rule that cannot be worked out does not hold. */
+static bool
+is_short(const Bound *b)
+{
+   int64_t holds;
+   const char *why;
+   return b->v->short_when && tl_rule_eval(b->v->short_when, b->names, &holds, &why) && holds;
+}
+
 /* The grid to launch, checked; *empty when there is nothing to do. */
 static TilecStatus
 work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid[3], bool *empty)
@@ -258,11 +269,15 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
          break;
       int64_t *extra = &b->names[info->num_args];
       extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
+      if (b->has_others && b->form == TL_FORM_FIRST && is_short(b)) {
+         b->wanted = TL_FORM_SHORT;
+         return TILEC_OK;
+      }
       if (!b->v->launch_grid[0])
          break;
       if (takes_integers(info) && g[0] * g[1] > (INT32_MAX - rt->info.num_sms) / g[2]) {
-         b->is_refused = b->can_refuse;
-         return b->can_refuse ? TILEC_OK
+         b->wanted = TL_FORM_NO_MAPS;
+         return b->has_others ? TILEC_OK
                               : tl_rt_fail(rt, TILEC_LIMIT,
                                            "kernel '%s': grid %" PRId64 ", %" PRId64 ", %" PRId64
                                            ": blocks that run many programs count to 2^31",
@@ -275,16 +290,16 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
    return status;
 }
 
-/* A variant that may be made without tensor maps is refused where there is no such map.  All maps
- * are the compiler's: descriptors of the caller's are pointers, sizes and strides to a kernel, so
- * that one which no map describes is right without.  Which launches are refused is not kept as a
- * whole: the slots of the maps know it of each. */
+/* A variant that may be made without tensor maps is refused where there is no such map: another
+ * form is wanted.  All maps are the compiler's: descriptors of the caller's are pointers, sizes and
+ * strides to a kernel, so that one which no map describes is right without.  Which launches are
+ * refused is not kept as a whole: the slots of the maps know it of each. */
 static TilecStatus
 pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void **params)
 {
    assert(b->v->info->num_hidden <= TL_RT_MAX_HIDDEN && b->v->has_rules);
-   bool *refused = b->can_refuse ? &b->is_refused : NULL;
-   for (uint32_t i = 0; i < b->v->info->num_hidden && !b->is_refused; i++) {
+   bool is_refused = false, *refused = b->has_others ? &is_refused : NULL;
+   for (uint32_t i = 0; i < b->v->info->num_hidden && !is_refused; i++) {
       const TilecHiddenArg *h = &b->v->info->hidden[i];
       TilecStatus status;
       if (h->kind == TILEC_HIDDEN_TENSOR_MAP) {
@@ -297,6 +312,8 @@ pass_hidden(Bound *b, TilecRuntime *rt, TlCuTensorMap *maps, TlSlot *slots, void
       if (status != TILEC_OK)
          return status;
    }
+   if (is_refused)
+      b->wanted = TL_FORM_NO_MAPS;
    return TILEC_OK;
 }
 
@@ -370,7 +387,7 @@ launch_cuda(TilecRuntime *rt, Bound *b, const uint32_t grid[3], TlCuStream strea
          params[n++] = &b->slots[i];
    if (v->info->num_hidden) {
       TilecStatus status = pass_hidden(b, rt, maps, hidden, &params[n]);
-      if (status != TILEC_OK || b->is_refused)
+      if (status != TILEC_OK || b->wanted != b->form)
          return status;
    }
    uint64_t serial = tl_rt_note_launch(rt, v, grid, &b->slots[0].u);
@@ -444,12 +461,11 @@ launch_chosen(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, s
    TilecRuntime *rt = k->module->rt;
    bool empty = false;
    uint32_t grid[3];
-   b->can_refuse = k->module->source && !b->no_maps;
-   b->is_refused = false;
+   b->has_others = k->module->source && b->form < TL_FORM_NO_MAPS;
    TilecStatus status = choose(k, launch, args, num_args, b);
    if (status == TILEC_OK)
       status = work_out_grid(b, rt, launch->grid, grid, &empty);
-   if (status == TILEC_OK && !empty && !b->is_refused)
+   if (status == TILEC_OK && !empty && b->wanted == b->form)
       status = b->v->fn ? launch_cuda(rt, b, grid, launch->stream) : launch_host(rt, b, grid);
    return status;
 }
@@ -469,29 +485,32 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, launch, args, num_args);
-   b.no_maps = b.is_refused = false;
-   if (status == TILEC_OK)
+   b.wanted = TL_FORM_FIRST;
+   while (status == TILEC_OK) {
+      b.form = b.wanted;
       status = launch_chosen(kernel, launch, args, num_args, &b);
-   b.no_maps = b.is_refused;
-   if (status == TILEC_OK && b.no_maps)
-      status = launch_chosen(kernel, launch, args, num_args, &b);
+      if (b.wanted == b.form)
+         break;
+      assert(b.wanted > b.form);
+   }
    tl_rt_leave(rt, pushed);
    return status;
 }
 
-bool
-tl_core_may_refuse(const TlVariant *v)
+TlForm
+tl_core_next_form(const TlVariant *v, TlForm form)
 {
    bool has_map = false;
    for (uint32_t i = 0; i < v->info->num_hidden; i++)
       has_map = has_map || v->info->hidden[i].kind == TILEC_HIDDEN_TENSOR_MAP;
-   return v->fn && has_map;
+   if (v->fn && form == TL_FORM_FIRST && v->short_when)
+      return TL_FORM_SHORT;
+   return v->fn && has_map && form < TL_FORM_NO_MAPS ? TL_FORM_NO_MAPS : form;
 }
 
-/* Sizes are free to be others at the launch: with_fallback also what it takes where they make no
- * maps. */
+/* Sizes are free to be others at the launch: with_others also the forms that it takes then. */
 static TilecStatus
-prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args, bool with_fallback)
+prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args, bool with_others)
 {
    Bound b;
    bool pushed;
@@ -499,15 +518,19 @@ prepare(TilecKernel *kernel, const TilecArg *args, size_t num_args, bool with_fa
       return tl_rt_null(NULL, "tilec_kernel_prepare: kernel");
    if (!tl_handle_is_live(&kernel->module->handle))
       return tl_rt_check_kernel(kernel, "tilec_kernel_prepare");
-   b.no_maps = false;
    TilecStatus status = tl_rt_enter(kernel->module->rt, &pushed);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, NULL, args, num_args);
-   if (status == TILEC_OK)
+   with_others = with_others && kernel->module->source;
+   b.wanted = TL_FORM_FIRST;
+   while (status == TILEC_OK) {
+      b.form = b.wanted;
       status = choose(kernel, NULL, args, num_args, &b);
-   b.no_maps = true;
-   if (status == TILEC_OK && kernel->module->source && with_fallback && tl_core_may_refuse(b.v))
-      status = choose(kernel, NULL, args, num_args, &b);
+      if (status == TILEC_OK && with_others)
+         b.wanted = tl_core_next_form(b.v, b.form);
+      if (b.wanted == b.form)
+         break;
+   }
    tl_rt_leave(kernel->module->rt, pushed);
    return status;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that launch_grid and hidden integers may use besides the parameters; their slots follow
- * those of info->args. */
+/* Names that launch_grid, short_when and hidden integers may use besides the parameters; their
+ * slots follow those of info->args. */
 static const char *const extra_names[] = {"grid_x", "grid_y", "grid_z", "num_sms"};
 
 typedef struct Finder {
@@ -48,7 +48,7 @@ static bool
 parse(TilecRuntime *rt, TlVariant *v, const char *what, const char *text, TlRule **out)
 {
    char why[128];
-   Finder f = {.v = v, .extra = strcmp(what, "launch_grid") == 0 || strcmp(what, "value") == 0};
+   Finder f = {.v = v, .extra = strcmp(what, "when") != 0 && strcmp(what, "grid") != 0};
    if (!text)
       return true;
    *out = tl_rule_parse(text, find_name, &f, why, sizeof why);
@@ -219,13 +219,13 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
       return tl_rt_no_memory(rt, "a kernel");
    }
    v->failed = init_params(rt, v);
-   bool ok =
-      v->failed == TILEC_OK && parse(rt, v, "when", info->when, &v->when) && init_hidden(rt, v);
+   bool ok = v->failed == TILEC_OK && parse(rt, v, "when", info->when, &v->when) &&
+             parse(rt, v, "short_when", info->short_when, &v->short_when) && init_hidden(rt, v);
    for (int i = 0; ok && i < 3; i++)
       ok = parse(rt, v, "grid", info->grid[i], &v->grid[i]) &&
            parse(rt, v, "launch_grid", info->launch_grid[i], &v->launch_grid[i]);
    assert(v->num_params <= info->num_args);
-   v->has_rules = v->when || v->grid[0] || v->launch_grid[0] || info->num_hidden;
+   v->has_rules = v->when || v->grid[0] || v->launch_grid[0] || v->short_when || info->num_hidden;
    if (ok)
       return TILEC_OK;
    assert(v->failed != TILEC_OK);
@@ -237,6 +237,7 @@ tl_variant_init(TilecRuntime *rt, TlVariant *v, const TilecKernelInfo *info)
 void
 tl_variant_done(TlVariant *v)
 {
+   tl_rule_free(v->short_when);
    for (int i = 0; i < 3; i++) {
       tl_rule_free(v->grid[i]);
       tl_rule_free(v->launch_grid[i]);

@@ -325,6 +325,19 @@ compile(TlJit *jit, const TilecCompileOptions *o, const uint8_t *key, TlJitEntry
    return status == TILEC_OK ? bind(jit, e) : status;
 }
 
+/* A launch that may not compile the form for short programs takes the first one, from now on. */
+static TilecStatus
+take_first(TlJitSource *s, const TlArgKey *facts, TlJitEntry *e)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   memcpy(key, facts, s->num_params * sizeof *key);
+   uint64_t hash = tl_jit_key_in(TL_FORM_FIRST, key, s->num_params);
+   TlJitEntry *first = tl_jit_look_up(s, hash, key, s->num_params);
+   assert(first); /* its rule has sent the launch here */
+   e->variant = first->variant;
+   return TILEC_OK;
+}
+
 TilecStatus
 tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *e)
 {
@@ -339,12 +352,16 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    o.signature = sign;
    if (o.tma == TILEC_TMA_DEFAULT) /* a launch without maps gets another variant */
       o.tma = TILEC_TMA_ON;
-   if (s->num_params && facts[0].facts & TL_FACT_NO_MAPS)
+   TlForm form = tl_jit_form(facts, s->num_params);
+   if (form == TL_FORM_NO_MAPS)
       o.tma = TILEC_TMA_OFF;
+   o.short_programs = form == TL_FORM_SHORT;
    bool keep =
       jit->has_cache && tilec_runtime_executor(jit->rt) == TILEC_ON_CUDA && tl_stored_key(&o, key);
    if (!keep || !from_cache(jit, key, e, &status)) {
-      if (for_launch && jit->never_compile) {
+      if (for_launch && jit->never_compile && form == TL_FORM_SHORT) {
+         status = take_first(s, facts, e);
+      } else if (for_launch && jit->never_compile) {
          status = tl_jit_missing(s, facts,
                                  "launches compile nothing here (never_compile); call "
                                  "tilec_kernel_prepare with such arguments");
@@ -356,7 +373,7 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
       }
    }
    free(sign);
-   assert(status != TILEC_OK || (e->module && e->variant));
+   assert(status != TILEC_OK || e->variant);
    return status;
 }
 

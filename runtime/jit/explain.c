@@ -73,7 +73,7 @@ tl_jit_explain(void *source, const TilecArg *args, size_t num_args, char *text, 
    TlJitSource *s = source;
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(s, args, num_args, false, key, &hash);
+   TilecStatus status = tl_jit_keys(s, args, num_args, TL_FORM_FIRST, key, &hash);
    char *sign = status == TILEC_OK ? tl_jit_signature(s, key) : NULL;
    if (!sign)
       return status == TILEC_OK ? tl_core_no_memory(s->jit->rt) : status;

@@ -50,8 +50,8 @@ unref(TlFlight *f)
    if (--f->refs > 0)
       return;
    assert(f->is_done); /* the source's list held a reference until then */
-   if (f->fallback)
-      unref(f->fallback);
+   if (f->next_form)
+      unref(f->next_form);
    free(f);
 }
 
@@ -78,7 +78,7 @@ static TilecStatus
 publish(TlJitSource *s, TlJitEntry *e)
 {
    assert(tl_is_locked(&s->jit->lock));
-   assert(e->variant && e->module); /* readers take no lock: it must be complete */
+   assert(e->variant); /* readers take no lock: it must be complete */
    assert(s->num_entries <= s->entries_room);
    if (s->num_entries == s->entries_room) {
       uint32_t room = s->entries_room ? s->entries_room * 2 : 8;
@@ -97,7 +97,7 @@ publish(TlJitSource *s, TlJitEntry *e)
    return TILEC_OK;
 }
 
-static void start_fallback(TlFlight *f, const TlJitEntry *e);
+static void start_next(TlFlight *f, const TlJitEntry *e);
 
 /* Makes it in this thread.  Called and left with the lock held. */
 static void
@@ -125,7 +125,7 @@ fly(TlFlight *f)
    if (status == TILEC_OK && !other)
       status = publish(f->source, e);
    if (status == TILEC_OK)
-      start_fallback(f, other ? other : e);
+      start_next(f, other ? other : e);
    finish(f, status, other ? other : e);
    if (e && (status != TILEC_OK || other)) {
       pthread_mutex_unlock(&jit->lock);
@@ -233,10 +233,10 @@ queue(TlFlight *f)
    pthread_cond_broadcast(&jit->changed);
 }
 
-/* Left to a worker, with a reference for the caller; NULL: out of memory.  with_fallback: it, or
- * one that is under way, goes on to the variant without maps. */
+/* Left to a worker, with a reference for the caller; NULL: out of memory.  with_next: it, or
+ * one that is under way, goes on to the forms that a launch may need besides. */
 static TlFlight *
-start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool with_fallback)
+start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool with_next)
 {
    assert(tl_is_locked(&s->jit->lock));
    TlJitEntry *ready = tl_jit_look_up(s, hash, key, n);
@@ -246,9 +246,9 @@ start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool with_fa
       f->refs++;
    else if (!(f = new_flight(s, key, n, hash, false)))
       return NULL;
-   f->with_fallback = f->with_fallback || with_fallback;
+   f->with_next = f->with_next || with_next;
    if (ready) {
-      start_fallback(f, ready);
+      start_next(f, ready);
       finish(f, TILEC_OK, ready);
    } else if (is_new && have_worker(s->jit)) {
       queue(f);
@@ -261,15 +261,17 @@ start(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool with_fa
 /* Before `f` is done, so that who waits for it knows of the other.  Short of memory it is left to
  * the launch that needs it. */
 static void
-start_fallback(TlFlight *f, const TlJitEntry *e)
+start_next(TlFlight *f, const TlJitEntry *e)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
-   assert(!f->is_done && !f->fallback && f->num_args <= TL_JIT_MAX_ARGS);
-   if (!f->with_fallback || !f->num_args || !tl_core_may_refuse(e->variant))
+   TlForm form = tl_jit_form(f->key, f->num_args);
+   TlForm next = tl_core_next_form(e->variant, form);
+   assert(!f->is_done && !f->next_form && f->num_args <= TL_JIT_MAX_ARGS);
+   if (!f->with_next || !f->num_args || next == form)
       return;
    memcpy(key, f->key, f->num_args * sizeof *key);
-   uint64_t hash = tl_jit_key_without_maps(key, f->num_args);
-   f->fallback = start(f->source, key, f->num_args, hash, false);
+   uint64_t hash = tl_jit_key_in(next, key, f->num_args);
+   f->next_form = start(f->source, key, f->num_args, hash, true);
 }
 
 TilecStatus
@@ -311,7 +313,11 @@ TilecStatus
 tl_flight_join(TlFlight *f, bool wait)
 {
    TilecStatus status = join_one(f, wait);
-   return status == TILEC_OK && f->fallback ? join_one(f->fallback, wait) : status;
+   while (status == TILEC_OK && f->next_form) {
+      f = f->next_form;
+      status = join_one(f, wait);
+   }
+   return status;
 }
 
 void
@@ -380,7 +386,7 @@ tl_flights_end(TlJitSource *s)
    cancel_queued(s);
    while (s->flights) {
       pthread_cond_wait(&jit->changed, &jit->lock);
-      cancel_queued(s); /* one that ends may queue its fallback */
+      cancel_queued(s); /* one that ends may queue its next form */
    }
    pthread_mutex_unlock(&jit->lock);
 }

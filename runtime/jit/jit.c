@@ -130,7 +130,7 @@ read_params(TlJitSource *s)
 }
 
 static void close_source(void *source);
-static TilecStatus find(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+static TilecStatus find(void *source, const TilecArg *args, size_t num_args, TlForm form,
                         const TlVariant **out);
 
 static void
@@ -407,8 +407,8 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_give
 /* ---- Finding and making ---------------------------------------------------------------------- */
 
 TilecStatus
-tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
-            TlArgKey *key, uint64_t *hash)
+tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlForm form, TlArgKey *key,
+            uint64_t *hash)
 {
    if (num_args != s->num_params)
       return tl_jit_miscounted(s->jit->rt, s->decl, num_args);
@@ -418,23 +418,24 @@ tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no
          return status;
    }
    assert(num_args <= TL_JIT_MAX_ARGS);
-   *hash = no_maps && num_args ? tl_jit_key_without_maps(key, num_args) : hash_key(key, num_args);
+   *hash = form && num_args ? tl_jit_key_in(form, key, num_args) : hash_key(key, num_args);
    return TILEC_OK;
 }
 
 uint64_t
-tl_jit_key_without_maps(TlArgKey *key, size_t num_args)
+tl_jit_key_in(TlForm form, TlArgKey *key, size_t num_args)
 {
-   key[0].facts |= TL_FACT_NO_MAPS;
+   assert(num_args);
+   key[0].facts = (uint8_t)(key[0].facts % TL_FACT_FORM + form * TL_FACT_FORM);
    return hash_key(key, num_args);
 }
 
 static TilecStatus
-find(void *source, const TilecArg *args, size_t num_args, bool no_maps, const TlVariant **out)
+find(void *source, const TilecArg *args, size_t num_args, TlForm form, const TlVariant **out)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(source, args, num_args, no_maps, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, form, key, &hash);
    const TlJitEntry *e = status == TILEC_OK ? tl_jit_look_up(source, hash, key, num_args) : NULL;
    assert(!e || e->variant); /* published whole */
    *out = e ? e->variant : NULL;
@@ -442,12 +443,12 @@ find(void *source, const TilecArg *args, size_t num_args, bool no_maps, const Tl
 }
 
 static TilecStatus
-make(void *source, const TilecArg *args, size_t num_args, bool no_maps, bool for_launch,
+make(void *source, const TilecArg *args, size_t num_args, TlForm form, bool for_launch,
      const TlVariant **out)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(source, args, num_args, no_maps, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, form, key, &hash);
    return status == TILEC_OK ? tl_flight_make(source, key, num_args, hash, for_launch, out)
                              : status;
 }
@@ -458,7 +459,7 @@ start(void *source, const TilecArg *args, size_t num_args, void **flight)
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
    TlFlight *f = NULL;
-   TilecStatus status = tl_jit_keys(source, args, num_args, false, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, TL_FORM_FIRST, key, &hash);
    if (status == TILEC_OK)
       status = tl_flight_start(source, key, num_args, hash, &f);
    *flight = f;
@@ -478,11 +479,11 @@ release(void *flight)
 }
 
 static TilecStatus
-missing(void *source, const TilecArg *args, size_t num_args, bool no_maps, const char *why)
+missing(void *source, const TilecArg *args, size_t num_args, TlForm form, const char *why)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    uint64_t hash;
-   TilecStatus status = tl_jit_keys(source, args, num_args, no_maps, key, &hash);
+   TilecStatus status = tl_jit_keys(source, args, num_args, form, key, &hash);
    return status == TILEC_OK ? tl_jit_missing(source, key, why) : status;
 }
 

@@ -26,7 +26,7 @@ enum {
 enum {
    TL_FACT_ONE = 1,
    TL_FACT_DIV16 = 2,
-   TL_FACT_NO_MAPS = 4, /* on the first argument, of all: there are no tensor maps for them */
+   TL_FACT_FORM = 4, /* times a TlForm, on the first argument: of the whole */
 };
 typedef struct TlArgKey {
    uint8_t kind;   /* TilecArgKind; buffers count as pointers */
@@ -66,8 +66,8 @@ typedef struct TlFlight {
    bool is_queued; /* no thread has begun */
    bool is_done;
    bool for_launch;            /* does no more than a launch may */
-   bool with_fallback;         /* starts `fallback` at its end, where a launch may need it */
-   struct TlFlight *fallback;  /* of the variant without tensor maps; NULL: none, or not yet */
+   bool with_next;             /* starts `next_form` at its end, where a launch may need it */
+   struct TlFlight *next_form; /* NULL: none, or not yet */
    TilecStatus status;         /* once done */
    char detail[TL_JIT_DETAIL]; /* of a failure */
    const TlJitEntry *entry;    /* of a success */
@@ -119,10 +119,15 @@ typedef struct TlJitSource {
 /* jit.c */
 /* TILEC_BAD_ARGUMENT: how many arguments are taken, how many given, and names of those taken. */
 TilecStatus tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_given);
-TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, bool no_maps,
+TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlForm form,
                         TlArgKey *key, uint64_t *hash);
-/* The key of the variant without tensor maps; num_args is at least 1. */
-uint64_t tl_jit_key_without_maps(TlArgKey *key, size_t num_args);
+/* The key of another form, and its hash; num_args is at least 1. */
+uint64_t tl_jit_key_in(TlForm form, TlArgKey *key, size_t num_args);
+static inline TlForm
+tl_jit_form(const TlArgKey *key, size_t num_args)
+{
+   return num_args ? (TlForm)(key[0].facts / TL_FACT_FORM) : TL_FORM_FIRST;
+}
 TlJitEntry *tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n);
 
 /* compile.c */

@@ -18,7 +18,7 @@ typedef struct TlTuneSettings {
    bool may_compile;     /* false: launches never compile, hence never measure */
    const char *database; /* NULL = none; lives as long as the tuner */
    /* The specialisation in memory for such arguments, as TilecJitVtable.find. */
-   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, bool no_maps,
+   TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                        const TlVariant **out);
    void (*on_note)(void *user, const char *line); /* may be NULL */
    void *user;

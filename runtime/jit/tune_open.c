@@ -353,8 +353,8 @@ compile_one(Work *w, uint32_t i)
    if (status == TILEC_OK)
       status = tl_core_prepare_one(c->kernel, w->job->args, w->job->num_args);
    if (status == TILEC_OK)
-      status =
-         t->settings.find(tl_core_source(c->kernel), w->job->args, w->job->num_args, false, &v);
+      status = t->settings.find(tl_core_source(c->kernel), w->job->args, w->job->num_args,
+                                TL_FORM_FIRST, &v);
    if (status != TILEC_OK || !v) {
       tl_tune_drop_failed(t->rt, c, status != TILEC_OK ? status : TILEC_INTERNAL);
       return;

@@ -252,7 +252,8 @@ run_text(const Place *at, const GenProgram *p, const char *text, Job *job, char 
                                   .ptx_version = at->device.max_ptx_version,
                                   .stop_after = stop,
                                   .keep_stages = keep,
-                                  .tma = at->options->tma};
+                                  .tma = at->options->tma,
+                                  .short_programs = p->seed % 2};
    TilecStatus s = run_compile(text, options, &program, why);
    job->compile_s += now() - start;
    if (s != TILEC_OK)

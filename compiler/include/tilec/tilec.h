@@ -182,8 +182,10 @@ typedef struct TilecCompileOptions {
    TilecTma tma;
    const char
       *fp32_dot; /* "ieee": the input_precision of dots of fp32 that say none; NULL = "tf32" */
-   bool print_threads; /* device_print prints in every thread: an element of a tile smaller than
+   bool print_threads;  /* device_print prints in every thread: an element of a tile smaller than
                           the block several times, a scalar once for each thread */
+   bool short_programs; /* blocks run many programs also where that pays for short ones only
+                           (TilecKernelInfo.short_when); a launch that compiles decides itself */
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch

@@ -58,7 +58,7 @@ class _CompileOptions(C.Structure):
                 ("timeout_ms", C.c_uint32), ("values", C.POINTER(_Define)), ("num_values", _SIZE),
                 ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE),
                 ("tma", C.c_int), ("fp32_dot", C.c_char_p),
-                ("print_threads", C.c_bool)]
+                ("print_threads", C.c_bool), ("short_programs", C.c_bool)]
 
 
 class _Param(C.Structure):

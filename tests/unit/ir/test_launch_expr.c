@@ -36,7 +36,8 @@ next(uint64_t *seed)
 static TlValue *
 random_op(TlBuilder *b, TlValue *const *have, unsigned n, uint64_t *seed)
 {
-   static const TlOpcode op[] = {TL_OP_ADD, TL_OP_SUB, TL_OP_MUL, TL_OP_DIV, TL_OP_MIN, TL_OP_MAX};
+   static const TlOpcode op[] = {TL_OP_ADD, TL_OP_SUB, TL_OP_MUL, TL_OP_DIV,
+                                 TL_OP_REM, TL_OP_MIN, TL_OP_MAX};
    static const TlDtype to[] = {TL_I32, TL_I64, TL_U32, TL_I16, TL_U8};
    TlValue *x = have[next(seed) % n];
    if (next(seed) % 3 == 0)
@@ -47,7 +48,7 @@ random_op(TlBuilder *b, TlValue *const *have, unsigned n, uint64_t *seed)
       if (other->type == x->type)
          y = other;
    }
-   return tl_b2(b, op[next(seed) % 6], x, y);
+   return tl_b2(b, op[next(seed) % 7], x, y);
 }
 
 /* The value by the kernel's own rules; false: it is undefined. */
@@ -120,7 +121,7 @@ what_a_launch_cannot_know_is_refused(void **state)
    static const char *const chain[] = {
       "   %x = program_id {axis = 0} : i32\n",
       "   %y = program_id {axis = 0} : i32\n   %x = add %n, %y : i32\n",
-      "   %x = rem %n, %n : i32\n",
+      "   %x = shl %n, %n : i32\n",
       "   %y = cast %n : fp32\n   %x = cast %y : i32\n",
       "   %x = ld_global %p {vec = 1} : i32\n",
    };
@@ -139,6 +140,32 @@ what_a_launch_cannot_know_is_refused(void **state)
       assert_null(tl_launch_expr(x.arena, f, tl_arg(last, 0)));
       ir_close(&x);
    }
+}
+
+/* What a launch may know about it: the middle of the grid, in numbers without an end. */
+static void
+estimates_are_of_the_middle_of_the_grid(void **state)
+{
+   (void)state;
+   IrFixture x;
+   ir_open(&x);
+   TlFunc *f = ir_must_read(&x, "func @f(%n: i32, %p: ptr<i32>) {state = lowered} {\n"
+                                "   %x = program_id {axis = 1} : i32\n"
+                                "   %y = num_programs {axis = 2} : i32\n"
+                                "   %z = mul %x, %n : i32\n"
+                                "   %r = rem %z, %y : i32\n"
+                                "   %l = ld_global %p {vec = 1} : i32\n"
+                                "   %s = add %l, %r : i32\n"
+                                "   return\n}\n");
+   const TlOp *op = f->body->block->first;
+   while (op->opcode != TL_OP_REM)
+      op = op->next;
+   assert_string_equal(tl_launch_estimate(x.arena, f, tl_result(op, 0)),
+                       "(((grid_y // 2) * n) - (grid_z) * (((grid_y // 2) * n) // (grid_z)))");
+   while (op->opcode != TL_OP_ADD)
+      op = op->next;
+   assert_null(tl_launch_estimate(x.arena, f, tl_result(op, 0)));
+   ir_close(&x);
 }
 
 static void
@@ -163,6 +190,7 @@ test_launch_expr(void)
 {
    const struct CMUnitTest tests[] = {cmocka_unit_test(text_means_what_the_kernel_computes),
                                       cmocka_unit_test(what_a_launch_cannot_know_is_refused),
+                                      cmocka_unit_test(estimates_are_of_the_middle_of_the_grid),
                                       cmocka_unit_test(pointers_move_by_bytes)};
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

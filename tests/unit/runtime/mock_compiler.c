@@ -146,6 +146,7 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
    mock.stop_after = o->stop_after;
    mock.num_warps = o->num_warps;
    mock.tma = o->tma;
+   mock.short_programs = o->short_programs;
    snprintf(mock.signature, sizeof mock.signature, "%s", o->signature);
    snprintf(mock.arch, sizeof mock.arch, "%s", o->arch ? o->arch : "");
    mock.defines[0] = 0;
@@ -201,6 +202,8 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
                                  .num_args = decl->num_params,
                                  .hidden = mock.map,
                                  .num_hidden = mock.map && o->tma == TILEC_TMA_ON};
+   if (!o->short_programs && o->tma == TILEC_TMA_ON)
+      p->kernel.short_when = mock.short_when;
    p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,
                               .arch = "sm_90a",
                               .ptx_version = 80,

@@ -16,7 +16,9 @@ typedef struct MockCompiler {
    TilecStage stop_after;
    uint32_t num_warps;
    TilecTma tma;
-   const TilecHiddenArg *map;  /* of compiles with tma on; NULL = none */
+   const TilecHiddenArg *map; /* of compiles with tma on; NULL = none */
+   const char *short_when;    /* of compiles without short_programs and with tma on */
+   bool short_programs;
    TilecStatus fail;           /* of the next compile; with BAD_SOURCE a diagnostic is made */
    const char *warning;        /* rendered; a diagnostic of every compile; NULL = none */
    const TilecImport *imports; /* of every program */

@@ -1,4 +1,5 @@
 /* Specialisation: one compile per set of facts, errors carried through, host executors served. */
+#include "core/jit_table.h"
 #include "fixture.h"
 
 #include <pthread.h>
@@ -636,6 +637,107 @@ launches_without_maps_are_prepared_too(void **state)
    stop();
 }
 
+static TilecStatus
+launch_on(uint32_t grid, int64_t n)
+{
+   return TILEC_LAUNCH(kernel, 0, grid, 1, 1, (float *)0x1000, n, 1.0f, 3, 7);
+}
+
+/* Each launch takes the form of its sizes; from the short one it may have to go on, too. */
+static void
+short_programs_take_another_variant(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA);
+   mock.map = &map;
+   mock.short_when = "n < 100 and grid_x > 4";
+   assert_int_equal(launch_on(8, 128), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   assert_false(mock.short_programs);
+   assert_int_equal(launch_on(4, 64), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   assert_int_equal(launch_on(8, 64), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   assert_true(mock.short_programs);
+   assert_int_equal(mock.tma, TILEC_TMA_ON);
+   assert_string_equal(mock.signature, "*fp32:16,i32:16,fp32,,i32,i32");
+   assert_int_equal(launch_on(8, 48), TILEC_OK);
+   assert_int_equal(launch_on(8, 128), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   fake_fail("cuTensorMapEncodeTiled", 1, 1);
+   assert_int_equal(launch_on(8, 32), TILEC_OK); /* no map: the third */
+   assert_int_equal(mock.compiles, 3);
+   assert_int_equal(mock.tma, TILEC_TMA_OFF);
+   assert_false(mock.short_programs);
+   assert_int_equal(fake()->num_launches, 6);
+   mock.fail = TILEC_BAD_SOURCE; /* is not hidden by the first one */
+   assert_int_equal(launch_on(8, 7), TILEC_BAD_SOURCE);
+   stop();
+   start(TILEC_ON_CUDA); /* what cannot be worked out does not hold */
+   mock.short_when = "1 // (n - 16) < 5";
+   assert_int_equal(launch_n(16), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   assert_int_equal(launch_n(32), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   stop();
+}
+
+/* Where nothing may be compiled, the first form does. */
+static void
+short_programs_do_with_what_is_there(void **state)
+{
+   TilecArg args[] = {PREPARED};
+   (void)state;
+   start(TILEC_ON_CUDA);
+   mock.short_when = "n < 100";
+   assert_int_equal(launch_n(128), TILEC_OK);
+   fake()->capturing = 1;
+   assert_int_equal(launch_n(64), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   fake()->capturing = 0;
+   assert_int_equal(launch_n(64), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   stop();
+   for (int way = 0; way < 2; way++) {
+      TilecPending *pending;
+      jit_options.never_compile = true;
+      start(TILEC_ON_CUDA);
+      mock.map = &map;
+      mock.short_when = "n < 100";
+      if (way) {
+         assert_int_equal(tilec_kernel_prepare_async(kernel, args, 5, &pending), TILEC_OK);
+         assert_int_equal(tilec_pending_wait(pending), TILEC_OK);
+         tilec_pending_free(pending);
+      } else {
+         assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+      }
+      assert_int_equal(mock.compiles, 3);
+      assert_int_equal(launch_n(64), TILEC_OK);
+      assert_int_equal(launch_n(128), TILEC_OK);
+      assert_int_equal(launch_n(0), TILEC_OK); /* no map */
+      assert_int_equal(mock.compiles, 3);
+      stop();
+   }
+}
+
+/* Of launches that may not compile: the first form is in memory, and stands for the short one. */
+static void
+short_programs_that_may_not_be_compiled(void **state)
+{
+   TilecArg args[] = {PREPARED};
+   (void)state;
+   jit_options.never_compile = true;
+   start(TILEC_ON_CUDA);
+   mock.short_when = "n < 100";
+   assert_int_equal(tl_core_prepare_one(kernel, args, 5), TILEC_OK);
+   assert_int_equal(launch_n(64), TILEC_OK);
+   int calls = fake()->total_calls;
+   assert_int_equal(launch_n(32), TILEC_OK);
+   assert_in_range(fake()->total_calls - calls, 1, 4);
+   assert_int_equal(mock.compiles, 1);
+   stop();
+}
+
 /* A module freed meanwhile waits for both, and the second's failure is told. */
 static void
 preparing_without_maps_may_fail(void **state)
@@ -709,6 +811,9 @@ test_jit(void)
       cmocka_unit_test(refusals_of_maps_are_remembered),
       cmocka_unit_test(launches_without_maps_are_prepared_too),
       cmocka_unit_test(preparing_without_maps_may_fail),
+      cmocka_unit_test(short_programs_take_another_variant),
+      cmocka_unit_test(short_programs_do_with_what_is_there),
+      cmocka_unit_test(short_programs_that_may_not_be_compiled),
       cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);

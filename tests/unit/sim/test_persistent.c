@@ -38,20 +38,37 @@ int test_persistent(void);
 static const char product[] = HEAD PLACE LOOP("0", "n") STORED;
 static const char scaled[] = HEAD PLACE LOOP("0", "n") "    acc *= load(a + x).to(fp32)\n" STORED;
 static const char triangle[] = HEAD PLACE LOOP("0", "x * 64 + 64") STORED;
+static const char turned[] = HEAD PLACE LOOP("64 * x", "n") STORED;
+/* Weights of the first product to the second, as attention has them. */
+static const char chained[] =
+   HEAD PLACE "    d = arange(0, 128)\n"
+              "    acc = zeros((128, 128), fp32)\n"
+              "    top = full((128,), -1e6, fp32)\n"
+              "    p = load(a + i[:, None] * n + d[None, :])\n"
+              "    for s in range(0, columns, 64):\n"
+              "        q = load(b + d[:, None] * columns + (s + t)[None, :])\n"
+              "        w = dot(p, q)\n"
+              "        now = maximum(top, max(w, axis=1))\n"
+              "        acc *= exp2(top - now)[:, None]\n"
+              "        top = now\n"
+              "        w = exp2(w - now[:, None]).to(fp16)\n"
+              "        v = load(b + d[None, :] * columns + (s + t)[:, None])\n"
+              "        acc = dot(w, v, acc)\n" STORED;
 static const char counted[] =
    HEAD PLACE LOOP("0", "n") STORED "    tl.atomic_add(c, acc.to(fp16).sum(1).sum(0) * 0)\n";
 static const char guarded[] =
    HEAD "    if program_id(0) > 7:\n        return\n" PLACE LOOP("0", "n") STORED;
 
 static TilecProgram *
-compile(TilecSession *s, const char *source, TilecTma tma)
+compile(TilecSession *s, const char *source, TilecTma tma, bool short_programs)
 {
    TilecCompileOptions o = {.struct_size = sizeof o,
                             .file = "k.tile",
                             .source = source,
                             .source_bytes = strlen(source),
                             .arch = "sm_90a",
-                            .tma = tma};
+                            .tma = tma,
+                            .short_programs = short_programs};
    TilecProgram *p = NULL;
    if (tilec_compile(s, &o, &p) != TILEC_OK)
       fail_msg("%s\n%s", source, tilec_session_error(s));
@@ -68,9 +85,9 @@ open_session(void)
 }
 
 static bool
-is_persistent(TilecSession *s, const char *source, TilecTma tma)
+is_persistent(TilecSession *s, const char *source, TilecTma tma, bool short_programs)
 {
-   TilecProgram *p = compile(s, source, tma);
+   TilecProgram *p = compile(s, source, tma, short_programs);
    const TilecKernelInfo *k = tilec_program_info(p)->kernels;
    bool is = k->launch_grid[0] != NULL;
    assert_int_equal(is, k->num_hidden && k->hidden[0].kind == TILEC_HIDDEN_EXPR);
@@ -83,12 +100,48 @@ uniform_programs_share_blocks(void **state)
 {
    (void)state;
    TilecSession *s = open_session();
-   assert_true(is_persistent(s, product, TILEC_TMA_ON));
-   assert_true(is_persistent(s, scaled, TILEC_TMA_ON));
-   assert_false(is_persistent(s, product, TILEC_TMA_OFF)); /* threads copy */
-   assert_false(is_persistent(s, triangle, TILEC_TMA_ON)); /* not equally long */
-   assert_false(is_persistent(s, counted, TILEC_TMA_ON));  /* atomics */
-   assert_false(is_persistent(s, guarded, TILEC_TMA_ON));  /* some have nothing to do */
+   assert_true(is_persistent(s, product, TILEC_TMA_ON, false));
+   assert_true(is_persistent(s, scaled, TILEC_TMA_ON, false));
+   assert_false(is_persistent(s, product, TILEC_TMA_OFF, false)); /* threads copy */
+   assert_false(is_persistent(s, triangle, TILEC_TMA_ON, false)); /* not equally long */
+   assert_false(is_persistent(s, counted, TILEC_TMA_ON, false));  /* atomics */
+   assert_false(is_persistent(s, guarded, TILEC_TMA_ON, false));  /* some have nothing to do */
+   assert_false(is_persistent(s, chained, TILEC_TMA_ON, false));  /* if they are short */
+   assert_true(is_persistent(s, chained, TILEC_TMA_ON, true));
+   assert_true(is_persistent(s, triangle, TILEC_TMA_ON, true));
+   assert_true(is_persistent(s, turned, TILEC_TMA_ON, true));
+   assert_false(is_persistent(s, counted, TILEC_TMA_ON, true));
+   assert_false(is_persistent(s, guarded, TILEC_TMA_ON, true));
+   tilec_session_free(s);
+}
+
+/* What a launch asks the record: whether such programs are short. */
+static void
+short_programs_are_told_by_the_record(void **state)
+{
+   static const struct {
+      const char *source, *short_when;
+   } kernels[] = {
+      {product, NULL},
+      {chained, "(((((columns + 63) // 64) // 2) * 128) - 0) // 128 * 2048 < 50000 and grid_x * "
+                "grid_y * grid_z > num_sms"},
+      {triangle, "((((grid_x // 2) * 64) + 64) - 0) // 64 * 512 < 25000 and grid_x * grid_y * "
+                 "grid_z > num_sms"},
+      {turned, "(n - ((grid_x // 2) * 64)) // 64 * 512 < 25000 and grid_x * grid_y * grid_z > "
+               "num_sms"},
+      {counted, NULL},
+   };
+   (void)state;
+   TilecSession *s = open_session();
+   for (unsigned i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+      for (int is_short = 0; is_short < 2; is_short++) {
+         TilecProgram *p = compile(s, kernels[i].source, TILEC_TMA_ON, is_short);
+         const char *got = tilec_program_info(p)->kernels->short_when;
+         const char *want = is_short ? NULL : kernels[i].short_when;
+         if (!got != !want || (got && strcmp(got, want) != 0))
+            fail_msg("kernel %u: %s", i, got ? got : "no short_when");
+         tilec_program_free(p);
+      }
    tilec_session_free(s);
 }
 
@@ -160,14 +213,20 @@ compare(const Buffers *want, const Buffers *got, const uint32_t grid[3], uint32_
 static void
 every_program_runs_once(void **state)
 {
-   static const uint32_t grids[][3] = {{1, 1, 1}, {3, 1, 1}, {2, 2, 1}, {1, 2, 2}, {3, 1, 2}};
-   static const char *const sources[] = {product, scaled};
+   static const uint32_t grids[][3] = {{1, 1, 1}, {3, 1, 1}, {2, 2, 1},
+                                       {1, 2, 2}, {3, 1, 2}, {2, 5, 1}};
+   static const struct {
+      const char *text;
+      bool short_programs;
+   } sources[] = {
+      {product, false}, {scaled, false}, {chained, true}, {triangle, true}, {turned, true}};
    (void)state;
    TilecSession *s = open_session();
-   for (unsigned i = 0; i < 2; i++) {
-      TilecProgram *p = compile(s, sources[i], TILEC_TMA_ON);
-      for (unsigned g = 0; g < sizeof grids / sizeof grids[0]; g++) {
-         int n = 64 + 64 * (int)(g % 4);
+   for (unsigned i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+      TilecProgram *p = compile(s, sources[i].text, TILEC_TMA_ON, sources[i].short_programs);
+      for (unsigned g = i % 2; g < sizeof grids / sizeof grids[0];
+           g += sources[i].short_programs + 1u) {
+         int n = 256 + 64 * (int)(g % 4); /* more than a triangle takes */
          Buffers want = run(p, grids[g], n, TILEC_HOST_CPU, 0);
          for (uint32_t sms = 0; sms < 5; sms += sms == 2 ? 2 : 1) {
             Buffers got = run(p, grids[g], n, TILEC_HOST_SIM, sms);
@@ -186,6 +245,7 @@ test_persistent(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(uniform_programs_share_blocks),
+      cmocka_unit_test(short_programs_are_told_by_the_record),
       cmocka_unit_test(every_program_runs_once),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
