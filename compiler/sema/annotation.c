@@ -1,5 +1,5 @@
-/* What the annotation of a parameter says of it: a type, facts about its value, or nothing; and how a
- * type that is none was meant. */
+/* What the annotation of a parameter says of it: a type, facts about its value, or nothing; and how
+ * a type that is none was meant. */
 #include "sema/generic.h"
 #include "sema/spec.h"
 
