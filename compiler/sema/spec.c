@@ -476,6 +476,41 @@ apply_default(TlSema *s, Spec *p, unsigned i)
    a->type = tl_type_scalar(s->types, strong.dtype);
 }
 
+/* BLOCK for BLOCK_SIZE, or the other way round: the one constexpr that is a part of the name. */
+static const char *
+longer_name(const Spec *p, const char *name)
+{
+   const char *found = NULL;
+   for (unsigned i = 0; i < p->num; i++) {
+      const char *own = param(p, i)->name;
+      if (!is_constexpr(p, i) || strlen(own) < 2 || strlen(name) < 2 ||
+          (!strstr(own, name) && !strstr(name, own)))
+         continue;
+      if (found)
+         return NULL;
+      found = own;
+   }
+   return found;
+}
+
+/* Which constants there are, and what a launch gives. */
+static void
+help_params(TlSema *s, const Spec *p)
+{
+   TlSb constants, others;
+   tl_sb_init(&constants, s->arena);
+   tl_sb_init(&others, s->arena);
+   for (unsigned i = 0; i < p->num; i++) {
+      TlSb *to = is_constexpr(p, i) ? &constants : &others;
+      tl_sb_printf(to, "%s%s", to->len ? ", " : "", param(p, i)->name);
+   }
+   if (constants.len && others.len)
+      tl_help(s->diags, "constexpr: %s; given by a launch: %s", tl_sb_cstr(&constants),
+              tl_sb_cstr(&others));
+   else
+      tl_help(s->diags, "it has %s", param_names(s, p));
+}
+
 static bool
 apply_defines(TlSema *s, Spec *p)
 {
@@ -498,10 +533,10 @@ apply_defines(TlSema *s, Spec *p)
          tl_report(s->diags, E0270, param(p, i)->node.range, name,
                    tl_type_cstr(s->arena, p->args[i].type),
                    tl_arena_printf(s->arena, "the value %s", value));
-         tl_help(
-            s->diags,
-            "the signature, or a launch's argument, gives it its type: leave the value out, or "
-            "write it in place of the type");
+         tl_help(s->diags,
+                 "the signature, or a launch's argument, gives '%s' its type: leave out -D %s=%s, "
+                 "in a program the value by its name, or write %s in place of the type",
+                 name, name, value, value);
          ok = false;
       }
       bool is_warps = strcmp(name, "num_warps") == 0, is_stages = strcmp(name, "num_stages") == 0;
@@ -510,10 +545,10 @@ apply_defines(TlSema *s, Spec *p)
          if (is_warps || is_stages)
             tl_help(s->diags, "it is an option of its own: --num-%s=%s",
                     is_warps ? "warps" : "stages", p->given->define_values.data[k]);
-         else if (near.best)
+         else if (near.best || (near.best = longer_name(p, name)))
             tl_help(s->diags, "did you mean '%s'?", near.best);
          else
-            tl_help(s->diags, "it has %s", param_names(s, p));
+            help_params(s, p);
          ok = false;
       }
    }
