@@ -534,9 +534,9 @@ apply_defines(TlSema *s, Spec *p)
                    tl_type_cstr(s->arena, p->args[i].type),
                    tl_arena_printf(s->arena, "the value %s", value));
          tl_help(s->diags,
-                 "the signature, or a launch's argument, gives '%s' its type: leave out -D %s=%s, "
-                 "in a program the value by its name, or write %s in place of the type",
-                 name, name, value, value);
+                 "the signature, or a launch's argument, gives '%s' its type: leave the value out, "
+                 "-D %s=%s, or write it in place of the type",
+                 name, name, value);
          ok = false;
       }
       bool is_warps = strcmp(name, "num_warps") == 0, is_stages = strcmp(name, "num_stages") == 0;
