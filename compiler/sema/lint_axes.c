@@ -6,7 +6,9 @@
  * other, whose rows or columns it has.  Outer differences of a vector and other pairs of tiles are
  * meant.  So are these: values that the tile meets along the right axis as
  * well (A * d[:, None] * d[None, :]), products that are summed up at once (a vector times a
- * matrix), and rows or diagonals that a sum picks out (sum(where(i == k, A, 0))). */
+ * matrix), and rows or diagonals that a sum picks out (sum(where(i == k, A, 0))).
+ *
+ * The same of ranges: one that a load has along its columns is an index of columns. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
@@ -267,7 +269,7 @@ report_spread(TlSema *s, const TlOp *op, const Spread *found)
    if (is_turned) /* keep_dims=True in it */
       tl_help(s->diags, "take it as keep_dims=True leaves it, and do not turn it round");
    else if (name)
-      tl_help(s->diags, "write %.60s%s", name, brackets);
+      tl_help(s->diags, "write %.60s%s, or reduce along axis=%u", name, brackets, 1 - axis);
    else
       tl_help(s->diags,
               is_plain ? "write %.60s%s, or keep_dims=True in it"
@@ -320,8 +322,12 @@ find_lanes(Lanes *l, const TlValue *v)
 static void
 find_lanes_of_tile(Lanes l[2], const TlValue *v)
 {
-   const TlOp *op = v->def;
-   if (!op || ++l->steps > MAX_STEPS || v->type->rank != 2)
+   const TlOp *op = v->def, *loop = op ? NULL : v->block->region->parent;
+   if (++l->steps > MAX_STEPS || v->type->rank != 2)
+      return;
+   if (loop && loop->opcode == TL_OP_FOR && v != tl_for_index(loop)) /* as the loop begins */
+      find_lanes_of_tile(l, tl_init(loop, v->index - tl_first_carried(loop)));
+   if (!op)
       return;
    if (op->opcode == TL_OP_EXPAND_DIMS && tl_arg(op, 0)->type->rank == 1)
       find_lanes(&l[!tl_attr_int(op, TL_ATTR_AXIS)], tl_arg(op, 0));
@@ -338,6 +344,32 @@ common_lane(const Lanes *a, const Lanes *b)
          if (a->range[i] == b->range[k])
             return a->range[i];
    return NULL;
+}
+
+/* By dimension of a tile that is computed from loads and products of them. */
+static void
+find_lanes_of_value(Lanes l[2], const TlValue *v, unsigned depth)
+{
+   Roots r = {.num = 0};
+   find_roots(&r, v);
+   for (unsigned i = 0; i < r.num && depth < 4; i++) {
+      const TlOp *op = r.root[i]->def;
+      Lanes a[2] = {{.num = 0}, {.num = 0}}, b[2] = {{.num = 0}, {.num = 0}};
+      if (op && op->opcode == TL_OP_LOAD) {
+         find_lanes_of_tile(a, tl_arg(op, 0));
+      } else if (op && op->opcode == TL_OP_DOT) {
+         find_lanes_of_value(a, tl_arg(op, 0), depth + 1);
+         find_lanes_of_value(b, tl_arg(op, 1), depth + 1);
+         a[1] = b[1];
+      } else if (op && op->opcode == TL_OP_TRANS) {
+         find_lanes_of_value(b, tl_arg(op, 0), depth + 1);
+         a[0] = b[1];
+         a[1] = b[0];
+      }
+      for (unsigned d = 0; d < 2; d++)
+         for (unsigned k = 0; k < a[d].num && l[d].num < MAX_ROOTS; k++)
+            l[d].range[l[d].num++] = a[d].range[k];
+   }
 }
 
 /* The load that a tile is computed from, element by element. */
@@ -383,6 +415,109 @@ check_stored(TlLintFacts *f, const TlOp *store)
    return true;
 }
 
+/* ---- a range along two axes ---- */
+static bool
+has_lane(const Lanes *l, const TlOp *range)
+{
+   for (unsigned i = 0; i < l->num; i++)
+      if (l->range[i] == range)
+         return true;
+   return false;
+}
+
+/* One that is along axis d in the one, and along the other axis in the other alone. */
+static const TlOp *
+turned_range(const Lanes in[2], const Lanes of[2], unsigned *d)
+{
+   for (*d = 0; *d < 2; ++*d)
+      for (unsigned i = 0; i < in[*d].num; i++) {
+         const TlOp *range = in[*d].range[i];
+         if (has_lane(&of[1 - *d], range) && !has_lane(&of[*d], range) &&
+             !has_lane(&in[1 - *d], range))
+            return range;
+      }
+   return NULL;
+}
+
+static bool
+report_turned(TlLintFacts *f, const TlOp *op, const TlOp *range, unsigned d, const char *in,
+              const char *of)
+{
+   static const char *const lines[2] = {"rows", "columns"};
+   const char *name = tl_result(range, 0)->name;
+   if (!name)
+      return false;
+   tl_report(f->s->diags, W0281, op->range, name, lines[d], in, lines[1 - d], of);
+   tl_help(f->s->diags, "write %.40s%s", name, d ? "[:, None]" : "[None, :]");
+   return true;
+}
+
+/* load(b + k[:, None] * N + j[:, None], (k < K)[:, None] & (j < N)[None, :]) */
+static bool
+check_pointers(TlLintFacts *f, const TlOp *access)
+{
+   const TlValue *mask = tl_pred(access);
+   Lanes in[2] = {{.num = 0}, {.num = 0}}, of[2] = {{.num = 0}, {.num = 0}};
+   unsigned d;
+   if (!mask || tl_arg(access, 0)->type->rank != 2)
+      return false;
+   find_lanes_of_tile(in, tl_arg(access, 0));
+   find_lanes_of_tile(of, mask);
+   const TlOp *range = in[0].num && in[1].num ? NULL : turned_range(in, of, &d);
+   return range && report_turned(f, access, range, d, "pointers", "mask");
+}
+
+/* where(j[:, None] <= i[:, None], s, float("-inf")), where j goes along the columns of s */
+static bool
+check_choice(TlLintFacts *f, const TlOp *op)
+{
+   if (op->opcode != TL_OP_SELECT || tl_result(op, 0)->type->rank != 2)
+      return false;
+   Lanes in[2] = {{.num = 0}, {.num = 0}}, of[2] = {{.num = 0}, {.num = 0}};
+   unsigned d;
+   find_lanes_of_tile(in, tl_arg(op, 0));
+   find_lanes_of_value(of, tl_result(op, 0), 0);
+   const TlOp *range = of[0].num && of[1].num ? turned_range(in, of, &d) : NULL;
+   return range && report_turned(f, op, range, d, "condition", "tile");
+}
+
+/* ---- values of rows beside values of columns ---- */
+static const TlOp *
+reduction_here(const TlValue *v)
+{
+   Left l = {.in_loop = true}; /* what rounds before left is not looked into */
+   find_reduction(&l, v);
+   return l.is_mixed ? NULL : l.reduce;
+}
+
+/* l = l * exp(m - max(v, axis=1)) + sum(v, axis=0) */
+static bool
+check_mixed(TlLintFacts *f, const TlOp *op)
+{
+   bool is_pair = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL ||
+                  op->opcode == TL_OP_DIV || op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN;
+   const TlOp *loop = tl_parent(op);
+   if (!is_pair || tl_result(op, 0)->type->rank != 1 || !loop || loop->opcode != TL_OP_FOR)
+      return false;
+   const TlOp *a = reduction_here(tl_arg(op, 0)), *b = reduction_here(tl_arg(op, 1));
+   Roots x = {.num = 0}, y = {.num = 0};
+   if (!a || !b || axis_of(a) == axis_of(b) || a->range.file != op->range.file ||
+       b->range.file != op->range.file)
+      return false;
+   find_roots(&x, tl_arg(a, 0));
+   find_roots(&y, tl_arg(b, 0));
+   if (!have_common_root(&x, &y))
+      return false;
+   tl_report(f->s->diags, W0282, op->range);
+   tl_help(f->s->diags, "reduce along the same axis, axis=%u or axis=%u, in both", axis_of(a),
+           axis_of(b));
+   tl_note(f->s->diags, N0200, a->range,
+           tl_arena_printf(f->s->arena, "axis %u is reduced here", axis_of(a)));
+   tl_note(f->s->diags, N0200, b->range,
+           tl_arena_printf(f->s->arena, "axis %u is reduced here", axis_of(b)));
+   return true;
+}
+
 void
 tl_lint_axes(TlLintFacts *f)
 {
@@ -390,7 +525,10 @@ tl_lint_axes(TlLintFacts *f)
    uint32_t main = f->s->impl->main->file;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       bool is_own = op->range.file == main;
-      if (is_own && (check_spread(f, op) || (op->opcode == TL_OP_STORE && check_stored(f, op))))
+      bool is_access = tl_has_trait(op, TL_TRAIT_ACCESS);
+      if (is_own && (check_spread(f, op) || check_choice(f, op) || check_mixed(f, op) ||
+                     (is_access && check_pointers(f, op)) ||
+                     (op->opcode == TL_OP_STORE && check_stored(f, op))))
          return;
    }
 }
