@@ -297,6 +297,19 @@ tl_cmd_args_values(TlCmdArgs *all)
    return EXIT_OK;
 }
 
+/* The value that -D gives the parameter; NULL: it gives none. */
+static const char *
+defined_value(const TlCmdArgs *all, const char *name)
+{
+   const char *define;
+   for (size_t at = 0; (define = tl_option_next(&all->c->cl, TL_OPT_DEFINE, &at));) {
+      size_t len = strcspn(define, "=");
+      if (strlen(name) == len && define[len] && tl_starts_with(define, name))
+         return define + len + 1;
+   }
+   return NULL;
+}
+
 bool
 tl_cmd_args_complete(const TlCmdArgs *all)
 {
@@ -305,9 +318,17 @@ tl_cmd_args_complete(const TlCmdArgs *all)
       const TlKernelParam *p = all->list[i].param;
       if (p->is_constexpr || all->list[i].is_given || p->default_text)
          continue;
-      tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", all->kernel, p->name,
-                   p->name);
       ok = false;
+      const char *defined = defined_value(all, p->name);
+      if (!defined) {
+         tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", all->kernel, p->name,
+                      p->name);
+         continue;
+      }
+      tl_cmd_error("-D %s=%.80s: '%s' is %s%s and not constexpr: give it as --arg %s=%.80s",
+                   p->name, defined, p->name, p->type ? "declared " : "a parameter of the launch",
+                   p->type ? p->type : "", p->name, defined);
+      fputs(all->list[i].declared, stderr);
    }
    return ok;
 }

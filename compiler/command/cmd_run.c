@@ -9,6 +9,7 @@
 #include "command/ptxas.h"
 #include "command/run_results.h"
 #include "command/run_warnings.h"
+#include "exec/cpu.h"
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
 
@@ -222,12 +223,13 @@ is_integer(const TlCmdArg *a)
    return a->is_given && a->value.kind == TL_CLI_INT;
 }
 
-static bool
-grid_value(RunState *r, const char *text, uint32_t *out)
+/* By parameter: what the grid's expression knows of it. */
+static int64_t *
+slots_of(RunState *r)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
    assert(k->num_args == r->a.num);
-   int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1), v;
+   int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1);
    for (unsigned i = 0; i < r->a.num; i++) {
       const char *constant = k->args[i].value ? k->args[i].value : NULL;
       if (constant)
@@ -237,8 +239,15 @@ grid_value(RunState *r, const char *text, uint32_t *out)
       else if (r->a.list[i].param->default_text)
          tl_rule_int_of(r->a.list[i].param->default_text, &slots[i]);
    }
+   return slots;
+}
+
+static bool
+grid_value(RunState *r, const char *text, uint32_t *out)
+{
    char error[256] = "";
    const char *why = error;
+   int64_t *slots = slots_of(r), v;
    TlRule *rule = tl_rule_parse(text, find_slot, r, error, sizeof error);
    bool ok = rule && tl_rule_eval(rule, slots, &v, &why);
    tl_rule_free(rule);
@@ -253,6 +262,32 @@ grid_value(RunState *r, const char *text, uint32_t *out)
    return tl_cmd_refuse("%s '%s': %s%s", whose, text,
                         r->grid_is_odd ? "its arguments must be integers; those given are: " : why,
                         r->grid_is_odd ? tl_cmd_arg_names(&r->a, is_integer) : "");
+}
+
+/* The kernel's own grid for other arguments. */
+static bool
+grid_for(void *user, const TlExecArg *args, unsigned num, uint32_t grid[3])
+{
+   RunState *r = user;
+   const TilecKernelInfo *k = &r->comp.info.kernels[0];
+   int64_t *slots = slots_of(r);
+   for (unsigned i = 0; i < num; i++) {
+      const TlCmdArg *a = tl_cmd_arg_find(&r->a, args[i].name, strlen(args[i].name));
+      if (a && a->is_given && a->value.kind == TL_CLI_INT)
+         slots[a - r->a.list] = (int64_t)args[i].bits;
+   }
+   for (unsigned i = 0; !r->grid_sizes && i < 3 && k->grid[i]; i++) {
+      char error[256];
+      const char *why;
+      int64_t v = 0;
+      TlRule *rule = tl_rule_parse(k->grid[i], find_slot, r, error, sizeof error);
+      bool ok = rule && tl_rule_eval(rule, slots, &v, &why) && v > 0 && v <= INT32_MAX;
+      tl_rule_free(rule);
+      if (!ok)
+         return false;
+      grid[i] = (uint32_t)v;
+   }
+   return !r->grid_sizes;
 }
 
 static bool
@@ -372,6 +407,28 @@ is_told_sizes(const TlArray *a, const uint64_t *sizes, unsigned num)
    return a->rank > 0;
 }
 
+/* The sizes of all arrays. */
+static void
+note_shapes(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extra)
+{
+   unsigned *rank = tl_new_array(r->c->arena, unsigned, n + 1);
+   const uint64_t **shape = tl_new_array(r->c->arena, const uint64_t *, n + 1);
+   for (size_t i = 0; i < n; i++)
+      for (unsigned k = 0; k < r->a.num; k++) {
+         const TlCliValue *v = &r->a.list[k].value;
+         if (args[i].kind != TILEC_ARG_POINTER || !r->a.list[k].is_given ||
+             v->kind != TL_CLI_ARRAY || args[i].as.ptr != v->array.data)
+            continue;
+         shape[i] = v->array.shape;
+         rank[i] = v->array.rank;
+      }
+   extra->shape = shape;
+   extra->shape_rank = rank;
+   extra->tells_rows = !r->has_warned;
+   extra->grid_for = grid_for;
+   extra->grid_user = r;
+}
+
 /* Of an array whose sizes the kernel knows, rows that nothing reads are told. */
 static void
 note_whole_arrays(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extra)
@@ -417,6 +474,7 @@ run_on_cpu(RunState *r)
                         .in_color = r->c->color};
    note_new_arrays(r, args, n, &extra);
    note_whole_arrays(r, args, n, &extra);
+   note_shapes(r, args, n, &extra);
    TilecHostLaunch l = {.struct_size = sizeof l,
                         .mode = r->on_sim ? TILEC_HOST_SIM : TILEC_HOST_CPU,
                         .grid = {r->grid[0], r->grid[1], r->grid[2]},

@@ -117,6 +117,8 @@ typedef enum TlHostChecks {
    TL_HOST_CHECKED, /* broken promises and wrapped indices as well; undefined values are errors */
 } TlHostChecks;
 /* What the command asks for beyond a launch of the library's; all may be 0. */
+struct TlExecArg;
+
 typedef struct TlHostExtra {
    TlHostChecks checks;  /* what else is looked for */
    const bool *empty;    /* by launch argument: nothing is in it that means anything */
@@ -124,9 +126,15 @@ typedef struct TlHostExtra {
    const bool *asked;    /* likewise: that nothing touches it is told */
    const unsigned *rank; /* likewise, of an array of which that nothing reads a row is told, */
    const uint64_t *const *dims; /* and its sizes; NULL: that is not */
-   struct TlExecStats *counts;  /* of the CPU executor, added to */
-   struct TlSimStats *stats;    /* of the simulator, added to */
-   bool as_json, in_color;      /* what on_fault is given; TilecFault has plain text */
+   const unsigned *shape_rank;  /* likewise, of any array that is known, for words alone */
+   const uint64_t *const *shape;
+   bool tells_rows; /* that it is accessed by other rows is told */
+   /* The grid for other arguments, by the kernel's own expression; NULL, false: it is given. */
+   bool (*grid_for)(void *user, const struct TlExecArg *args, unsigned num, uint32_t grid[3]);
+   void *grid_user;
+   struct TlExecStats *counts; /* of the CPU executor, added to */
+   struct TlSimStats *stats;   /* of the simulator, added to */
+   bool as_json, in_color;     /* what on_fault is given; TilecFault has plain text */
 } TlHostExtra;
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
  * tilec_program_run_cpu. */

@@ -3,6 +3,7 @@
  * own. */
 #include "base/c_locale.h"
 #include "compile/program.h"
+#include "exec/causes.h"
 #include "exec/sim/sim.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ typedef struct HostRun {
    const TilecHostLaunch *launch;
    TlHostExtra extra;
    TilecFault *fault;
-   bool no_memory; /* what failed is memory */
+   TlLaunched launched; /* of the TYPED function, if there is one, for words alone */
+   bool no_memory;      /* what failed is memory */
 } HostRun;
 
 TilecDtype
@@ -138,6 +140,8 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
       args[n].is_asked = h->extra.asked && h->extra.asked[next - 1];
       args[n].dims = h->extra.dims ? h->extra.dims[next - 1] : NULL;
       args[n].rank = args[n].dims ? h->extra.rank[next - 1] : 0;
+      args[n].shape = h->extra.shape ? h->extra.shape[next - 1] : NULL;
+      args[n].shape_rank = args[n].shape ? h->extra.shape_rank[next - 1] : 0;
       args[n++].is_empty = is_empty;
       if (status != TILEC_OK)
          return status;
@@ -228,11 +232,33 @@ print_line(void *user, const char *line, size_t len)
       h->launch->on_print(h->launch->user, line, len);
 }
 
+/* Reports it with what the launch shows of its cause. */
+static void
+report(HostRun *h, TlExecFault *fault)
+{
+   if (h->launched.func)
+      fault->cause = tl_exec_cause(&h->launched, fault, h->extra.grid_for, h->extra.grid_user);
+   tl_exec_report(&h->diags, fault);
+}
+
 static void
 keep_warning(void *user, const TlExecFault *warning)
 {
-   HostRun *h = user;
-   tl_exec_report(&h->diags, warning);
+   TlExecFault fault = *warning;
+   report(user, &fault);
+}
+
+/* Nothing has gone wrong, and the rows of an array are others than those that it is accessed by. */
+static void
+warn_of_rows(HostRun *h)
+{
+   TlLaunched *l = &h->launched;
+   TlOtherRows x;
+   if (!l->func || !h->extra.tells_rows || h->extra.checks == TL_HOST_PLAIN || h->diags.first ||
+       !tl_exec_other_rows(l, h->extra.grid_for, h->extra.grid_user, &x))
+      return;
+   tl_report(&h->diags, W0614, x.op->range, x.array, (long long)x.step);
+   tl_help(&h->diags, "%s", x.help);
 }
 
 /* Memory that the caller knows, or an argument's by its own address: a kernel may read that from a
@@ -270,7 +296,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
    TlExecStatus status = tl_exec_cpu(h->func, args, n, h->launch->grid, &o, &e);
    if (status != TL_EXEC_OK) {
       describe_fault(h, &e);
-      tl_exec_report(&h->diags, &e);
+      report(h, &e);
       h->no_memory = e.kind == TL_FAULT_MEMORY;
    }
    return status;
@@ -292,10 +318,22 @@ run_lowered(HostRun *h, const TlExecArg *args, unsigned n)
    if (status != TL_EXEC_OK) {
       describe_fault(h, &e.base);
       h->fault->thread = e.thread;
+      if (h->launched.func)
+         e.base.cause = tl_exec_cause(&h->launched, &e.base, h->extra.grid_for, h->extra.grid_user);
       tl_sim_report(&h->diags, &e);
       h->no_memory = e.base.kind == TL_FAULT_MEMORY;
    }
    return status;
+}
+
+static void
+note_launch(HostRun *h, const TlExecArg *args, unsigned n)
+{
+   const TlFunc *typed = h->comp->entries.len ? h->comp->entries.data[0].typed : NULL;
+   if (!typed || typed->body->block->num_args != n)
+      return;
+   h->launched = (TlLaunched){.arena = h->arena, .func = typed, .args = args, .num_args = n};
+   memcpy(h->launched.grid, h->launch->grid, sizeof h->launched.grid);
 }
 
 static TilecStatus
@@ -314,7 +352,10 @@ run(HostRun *h)
       [TL_EXEC_UNSUPPORTED] = TILEC_UNSUPPORTED,
    };
    bool is_sim = h->func->state == TL_STATE_LOWERED;
+   note_launch(h, args, n);
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
+   if (status == TILEC_OK)
+      warn_of_rows(h);
    if (status == TILEC_OK && h->diags.num_errors) /* -Werror */
       status = TILEC_FAULT;
    if (status != TILEC_OK || h->diags.first) /* a checked run may end well, with warnings */

@@ -35,7 +35,9 @@ typedef struct TlExecArg {
    bool is_fresh;    /* buffer: made for the run; elements that it leaves out are told (likewise) */
    bool is_asked;    /* buffer: that nothing touches it is told (likewise) */
    unsigned rank; /* buffer: of the array in it; rows and the like that a kernel which reads it */
-   const uint64_t *dims; /* leaves out are told (likewise).  NULL: they are not */
+   const uint64_t *dims;  /* leaves out are told (likewise).  NULL: they are not */
+   unsigned shape_rank;   /* buffer: of the array in it, for words alone */
+   const uint64_t *shape; /* its sizes; NULL: they are not known */
    TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
    void *data;       /* buffer: first byte */
    uint64_t bytes;   /* buffer: size, below 2^43 */
@@ -127,6 +129,7 @@ typedef struct TlExecFault {
    /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
     * program does; UNREAD: "rows"; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
    const char *text;
+   const char *cause; /* BOUNDS, UNWRITTEN, UNREAD: the likeliest, as a help (causes.h), or NULL */
    char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run; UNREAD:
                      the first that is left out, x[:, 3] */
 } TlExecFault;

@@ -42,7 +42,8 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
    if (!f->buffer_bytes)
       tl_help(diags, "nothing is behind '%s': NULL, or an array without elements", f->buffer);
    else if (count)
-      tl_help(diags, "valid indices are 0 to %lld; %s", (long long)count - 1, what[f->mask]);
+      tl_help(diags, "valid indices are 0 to %lld; %s", (long long)count - 1,
+              f->cause ? f->cause : what[f->mask]);
 }
 
 static void
@@ -128,7 +129,9 @@ report_unwritten(TlDiags *diags, const TlExecFault *f)
    long long all = (long long)(f->buffer_bytes / f->elem_bytes);
    tl_report(diags, W0608, f->range, f->op, all - (long long)f->value, all, f->buffer, f->buffer,
              (long long)(f->byte / f->elem_bytes));
-   if (f->limit)
+   if (f->cause)
+      tl_help(diags, "%s", f->cause);
+   else if (f->limit)
       tl_help(diags,
               "nothing gets so far: the grid needs a program for each block, such as "
               "cdiv(n, BLOCK), and the mask the size of '%s'",
@@ -145,7 +148,9 @@ report_unread(TlDiags *diags, const TlExecFault *f)
              f->value == 1 ? "is" : "are", f->own);
    if (f->origin_op)
       tl_note(diags, N0610, f->origin);
-   if (f->bytes && f->value == 1)
+   if (f->cause)
+      tl_help(diags, "%s", f->cause);
+   else if (f->bytes && f->value == 1)
       tl_help(diags, "nothing moves the pointers on to the others: the program's number, or the "
                      "loop's index, times the stride");
    else if (f->bytes)

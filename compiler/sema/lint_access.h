@@ -62,6 +62,8 @@ bool tl_lint_masks(TlLintFacts *f);
 bool tl_lint_exchanged(TlLintFacts *f);
 bool tl_lint_apart(TlLintFacts *f);
 void tl_lint_sums(TlLintFacts *f);
+void tl_lint_axes(TlLintFacts *f);
+void tl_lint_running(TlLintFacts *f);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 /* is_told: something was reported that a grid may be the cause of. */

@@ -435,6 +435,8 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_races(&facts);
    bool is_told = tl_lint_exchanged(&facts) || tl_lint_masks(&facts) || tl_lint_apart(&facts);
    tl_lint_sums(&facts);
+   tl_lint_axes(&facts);
+   tl_lint_running(&facts);
    tl_lint_stores(&facts);
    tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);

@@ -6,7 +6,7 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
-#include <math.h>
+#include <string.h>
 
 enum { MAX_STEPS = 100 };
 
@@ -15,6 +15,23 @@ is_half(const TlType *t)
 {
    const TlType *e = tl_type_elem(t);
    return e->kind == TL_TYPE_SCALAR && (e->dtype == TL_FP16 || e->dtype == TL_BF16);
+}
+
+/* Is the type certainly the text's own, and not one that was guessed for a parameter? */
+static bool
+is_spelled(const TlLintFacts *f, TlDtype dtype)
+{
+   for (uint32_t i = 0; f->s->impl->has_guessed_types && i < f->func->num_params; i++) {
+      const TlParam *p = &f->func->params[i];
+      const TlType *e = p->type;
+      while (e && e->kind == TL_TYPE_PTR)
+         e = e->elem;
+      if (e && e->kind == TL_TYPE_SCALAR && e->dtype == dtype)
+         return false;
+      if (p->constant && strcmp(p->constant, tl_dtype_info[dtype].text) == 0)
+         return false;
+   }
+   return true;
 }
 
 /* acc = zeros(.., fp16); for ..: acc += .. */
@@ -29,7 +46,8 @@ check_half(TlLintFacts *f, const TlOp *loop)
       uint64_t bits;
       if (!is_half(acc->type) || !op || op->opcode != TL_OP_ADD || !acc->name ||
           !tl_is_const(tl_init(loop, i), &bits) || op->range.file != s->impl->main->file ||
-          (tl_arg(op, 0) != acc && tl_arg(op, 1) != acc))
+          (tl_arg(op, 0) != acc && tl_arg(op, 1) != acc) ||
+          !is_spelled(f, tl_type_elem(acc->type)->dtype))
          continue;
       tl_report(s->diags, W0246, op->range, acc->name,
                 tl_dtype_info[tl_type_elem(acc->type)->dtype].text);
@@ -77,75 +95,6 @@ load_of(const TlValue *v, unsigned *steps)
          return load;
    }
    return NULL;
-}
-
-/* The reduction along axis 1 that the value is computed from, element by element. */
-static const TlOp *
-reduction_of(const TlValue *v, unsigned *steps)
-{
-   const TlOp *op = v->def;
-   if (!op || ++*steps > MAX_STEPS || v->type->rank != 1)
-      return NULL;
-   if (op->opcode == TL_OP_REDUCE)
-      return op->num_args == 1 && tl_attr_int(op, TL_ATTR_AXIS) == 1 ? op : NULL;
-   for (unsigned i = 0; tl_has_trait(op, TL_TRAIT_ELTWISE) && i < op->num_args; i++) {
-      const TlOp *of = reduction_of(tl_arg(op, i), steps);
-      if (of)
-         return of;
-   }
-   return NULL;
-}
-
-/* The reduction along axis 1 that `v`, a part of `op`, was spread from without a word; *row is what
- * was spread. */
-static const TlOp *
-spread_from(const TlOp *op, const TlValue *v, const TlValue **row)
-{
-   unsigned steps = 0;
-   const TlOp *wide = v->def;
-   const TlOp *flat = wide && wide->opcode == TL_OP_BROADCAST ? tl_arg(wide, 0)->def : NULL;
-   bool is_unsaid = flat && flat->opcode == TL_OP_EXPAND_DIMS &&
-                    tl_attr_int(flat, TL_ATTR_AXIS) == 0 && flat->range.begin == op->range.begin &&
-                    flat->range.end == op->range.end;
-   *row = is_unsaid ? tl_arg(flat, 0) : NULL;
-   const TlOp *of = is_unsaid && (*row)->type->shape[0] > 1 ? reduction_of(*row, &steps) : NULL;
-   return of && of->range.file == op->range.file ? of : NULL;
-}
-
-/* The same value, or of the elements of one load. */
-static bool
-is_of_same(const TlValue *a, const TlValue *b)
-{
-   unsigned steps = 0, more = 0;
-   const TlOp *load = load_of(a, &steps);
-   return a == b || (load && load == load_of(b, &more));
-}
-
-/* e / sum(e, axis=1), v - sum(v, axis=1) / N, where they are square */
-static bool
-check_spread(TlLintFacts *f, const TlOp *op)
-{
-   TlSema *s = f->s;
-   bool is_pair = op->num_args == 2 && tl_has_trait(op, TL_TRAIT_ELTWISE);
-   for (unsigned i = 0; is_pair && i < 2; i++) {
-      const TlValue *row;
-      const TlOp *of = spread_from(op, tl_arg(op, i), &row);
-      if (!of || !is_of_same(tl_arg(of, 0), tl_arg(op, 1 - i)) ||
-          op->range.file != s->impl->main->file)
-         continue;
-      const char *text = tl_range_text(s, row->def->range);
-      bool is_plain = of == row->def;
-      tl_report(s->diags, W0272, op->range, row->name ? row->name : text);
-      if (row->name)
-         tl_help(s->diags, "write %.60s[:, None]", row->name);
-      else
-         tl_help(s->diags,
-                 is_plain ? "write %.60s[:, None], or keep_dims=True in it"
-                          : "write (%.60s)[:, None], or keep_dims=True in the reduction",
-                 text);
-      return true;
-   }
-   return false;
 }
 
 static const TlLintAccess *
@@ -397,47 +346,15 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
-/* maximum(-inf, x) in a loop: what is to be the greatest so far never changes. */
-static bool
-check_start(TlLintFacts *f, const TlOp *op)
-{
-   bool is_max = op->opcode == TL_OP_MAX, is_in_loop = false;
-   const TlType *e = tl_type_elem(tl_result(op, 0)->type);
-   for (const TlOp *p = tl_parent(op); p; p = tl_parent(p))
-      is_in_loop |= p->opcode == TL_OP_FOR || p->opcode == TL_OP_WHILE;
-   for (unsigned i = 0; is_in_loop && tl_dtype_is_float(e->dtype) && i < 2; i++) {
-      uint64_t bits, other;
-      if (!tl_is_const(tl_arg(op, i), &bits) || tl_is_const(tl_arg(op, 1 - i), &other))
-         continue;
-      double x = tl_bits_to_number(e->dtype, bits);
-      if (!isinf(x) || (x < 0) != is_max) /* the greatest finite number may cut infinity off */
-         continue;
-      const char *name = tl_arg(op, i)->name;
-      tl_report(f->s->diags, W0277, op->range, is_max ? "maximum" : "minimum",
-                is_max ? "-inf" : "inf");
-      if (name)
-         tl_help(f->s->diags,
-                 "'%s' keeps its value from before the loop: set it in each round, %s = ..", name,
-                 name);
-      return true;
-   }
-   return false;
-}
-
 /* What goes by a type or by a number is not told of guessed ones. */
 void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_told = false, is_narrow_told = false, is_spread_told = false, is_start_told = false;
+   bool is_told = false, is_narrow_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      if (!f->s->impl->has_guessed_types)
-         check_half(f, op);
+      check_half(f, op);
       check_twice(f, op);
-      bool is_extreme = (op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN) &&
-                        op->range.file == f->s->impl->main->file;
-      is_start_told = is_start_told || (is_extreme && check_start(f, op));
-      is_spread_told = is_spread_told || check_spread(f, op);
       bool is_product = (op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD) &&
                         op->range.file == f->s->impl->main->file;
       bool is_guessed = op->opcode == TL_OP_ADD && f->s->impl->has_guessed_types;

@@ -11,6 +11,7 @@
  * Files: module.c names of a file, imports    eval.c expressions    stmt.c statements, control flow
  *        call.c functions, binding, inlining  host*.c host Python, by host.def
  *        spec.c signatures, parameters        arith.c operators and promotion on run-time values
+ *        kernels.c which there are            annotation.c what annotations say
  *        builtins.def the table of tl.* names, builtin_*.c what they build */
 #ifndef TL_SEMA_SEMA_H
 #define TL_SEMA_SEMA_H
@@ -358,7 +359,7 @@ TlValue *tl_sema_condition(TlSema *s, const TlSv *v, TlRange range);
 /* x[...] on run-time values: None and ':' only. */
 TlSv tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRange range);
 
-/* ---- the whole: spec.c ---- */
+/* ---- the whole: kernels.c, spec.c ---- */
 typedef struct TlSpecArg { /* one entry of a signature, in parameter order */
    bool is_given;
    bool is_constant;

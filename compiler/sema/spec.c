@@ -5,622 +5,14 @@
  * the first of: its signature entry, -D, a heuristic, the first autotune configuration, its own
  * annotation, its default.  An entry that is a value (64, None, 'x', i32:1) makes the parameter a
  * compile-time constant, whether it is annotated constexpr or not. */
-#include "sema/bindings.h"
 #include "sema/generic.h"
-#include "sema/impl.h"
+#include "sema/spec.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-TlSema *
-tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *diags, TlModule *ir,
-            const TlSemaOptions *options)
-{
-   TlSema *s = tl_new(arena, TlSema);
-   s->arena = arena;
-   s->strings = strings;
-   s->sources = sources;
-   s->diags = diags;
-   s->ir = ir;
-   s->types = ir->types;
-   s->impl = tl_new(arena, TlSemaImpl);
-   s->impl->diags = diags;
-   if (options)
-      s->impl->options = *options;
-   tl_map_init(&s->impl->stdlib, arena);
-   tl_map_init(&s->impl->signatures, arena);
-   tl_map_init(&s->impl->scopes, arena);
-   s->impl->max_steps = TL_MAX_STEPS;
-   return s;
-}
-
-/* ---- the file and its kernels ---- */
-/* How the functions of the file are used; each map's keys are names. */
-typedef struct Uses {
-   TlSema *s;
-   const TlSvFunc *user; /* whose body is being read */
-   TlMap local;          /* its own names, which are no functions of the file */
-   TlMap by;             /* the compiled function that mentions the name; SEVERAL for more */
-   TlMap launched;       /* name[grid](..) somewhere in the text */
-   bool has_marked;      /* some function has @jit */
-} Uses;
-
-static const TlSvFunc SEVERAL; /* only its address counts */
-
-static void
-note_mentions(void *user, TlNode *n)
-{
-   Uses *u = user;
-   const char *dotted = n->kind == TL_AST_ATTRIBUTE ? tl_dotted_text(u->s, n) : NULL;
-   if (n->kind == TL_AST_NAME || dotted) {
-      const char *name = dotted ? tl_intern_cstr(u->s->strings, dotted) : tl_ast_Name(n)->id;
-      const TlSvFunc *by = tl_map_get(&u->by, name);
-      if (by != u->user && !tl_map_has(&u->local, name))
-         tl_map_put(&u->by, name, (void *)(by ? &SEVERAL : u->user));
-   }
-   tl_ast_children(n, note_mentions, u);
-}
-
-/* A bracket that opens there is closed, and a call follows. */
-static bool
-is_called(const char *open)
-{
-   int depth = 0;
-   for (; *open; open++) {
-      depth += (*open == '[') - (*open == ']');
-      if (!depth)
-         break;
-   }
-   return *open && open[1 + strspn(open + 1, " \t")] == '(';
-}
-
-/* A kernel launches none: there the brackets are a mistake. */
-static bool
-is_in_kernel(const TlSourceModule *source, size_t at)
-{
-   for (size_t i = 0; i < source->functions.len; i++) {
-      const TlSvFunc *fn = source->functions.data[i];
-      if (fn->is_compiled && fn->node->range.begin <= at && at < fn->node->range.end)
-         return true;
-   }
-   return false;
-}
-
-static void
-note_launches(Uses *u, const char *text)
-{
-   tl_map_init(&u->launched, u->s->arena);
-   for (const char *end = text; (end = strchr(end, '[')); end++) {
-      const char *name = end;
-      while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
-         name--;
-      if (name < end && is_called(end) && !is_in_kernel(u->s->impl->main, (size_t)(end - text)))
-         tl_map_put(&u->launched, tl_intern(u->s->strings, name, (size_t)(end - name)), u);
-   }
-}
-
-static bool
-has_jit_decorator(const TlSvFunc *fn)
-{
-   return tl_has_jit_decorator(&tl_ast_Function(fn->node)->decorators);
-}
-
-static void
-note_local(void *user, const TlBinding *b)
-{
-   Uses *u = user;
-   if (b->kind == TL_BINDS_VARIABLE)
-      tl_map_put(&u->local, b->name, u);
-}
-
-static void
-note_user(Uses *u, const TlSvFunc *fn)
-{
-   const TlNodeList *body = &tl_ast_Function(fn->node)->body;
-   const TlNodeList *params = &tl_ast_Function(fn->node)->params;
-   u->user = fn;
-   tl_map_init(&u->local, u->s->arena);
-   tl_each_binding(body, note_local, u);
-   for (size_t i = 0; i < params->len; i++)
-      if (tl_ast_Param(params->data[i])->name)
-         tl_map_put(&u->local, tl_ast_Param(params->data[i])->name, u);
-   u->has_marked |= has_jit_decorator(fn);
-   for (size_t k = 0; fn->is_compiled && k < body->len; k++)
-      if (body->data[k])
-         note_mentions(u, body->data[k]);
-}
-
-static Uses
-find_uses(TlSema *s, const TlInnerKernels *inner)
-{
-   const TlSourceModule *source = s->impl->main;
-   Uses u = {.s = s};
-   tl_map_init(&u.by, s->arena);
-   for (size_t i = 0; i < source->functions.len; i++)
-      note_user(&u, source->functions.data[i]);
-   for (size_t i = 0; i < inner->len; i++)
-      note_user(&u, inner->data[i]);
-   note_launches(&u, tl_source(s->sources, source->file)->text);
-   return u;
-}
-
-static const char *
-own_name(const TlSvFunc *fn)
-{
-   return fn->qualname ? fn->qualname : fn->name;
-}
-
-/* A method of an object, not of a class. */
-static bool
-takes_self(const TlAstFunction *f)
-{
-   const char *first = f->params.len ? tl_ast_Param(f->params.data[0])->name : NULL;
-   return first && strcmp(first, "self") == 0;
-}
-
-/* Used by another function and never launched by name; in a file that marks its kernels, also every
- * function that is not marked. */
-static bool
-is_helper(const Uses *uses, const TlSvFunc *fn)
-{
-   if (uses->has_marked && !has_jit_decorator(fn))
-      return true;
-   if (fn->qualname && takes_self(tl_ast_Function(fn->node)))
-      return true;
-   const TlSvFunc *by = tl_map_get(&uses->by, fn->closure ? fn->name : own_name(fn));
-   return by && by != fn && !tl_map_has(&uses->launched, fn->name);
-}
-
-bool
-tl_is_wrapped(const TlSvFunc *fn)
-{
-   static const char *const names[] = {"autotune", "heuristics", "must_use_result", "libtuner",
-                                       "staticmethod"};
-   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   for (size_t i = 0; i < d->len; i++) {
-      bool is_own = tl_is_jit_decorator(d->data[i]);
-      for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-         is_own |= strcmp(tl_decorator_name(d->data[i]), names[k]) == 0;
-      if (!is_own)
-         return true;
-   }
-   return false;
-}
-
-typedef struct Asks {
-   bool program; /* which program it is, of an axis that it knows itself */
-   bool returns; /* a value */
-   bool stores;  /* to memory */
-} Asks;
-
-static void
-read_asks(void *user, TlNode *n)
-{
-   Asks *a = user;
-   if (n->kind == TL_AST_FUNCTION || n->kind == TL_AST_LAMBDA)
-      return; /* of its own */
-   a->returns |= n->kind == TL_AST_RETURN && tl_ast_Return(n)->value;
-   const char *callee = n->kind == TL_AST_CALL ? tl_decorator_name(n) : "";
-   a->stores |= strcmp(callee, "store") == 0 || tl_starts_with(callee, "atomic_");
-   if (strcmp(callee, "program_id") == 0 && tl_ast_Call(n)->args.len) {
-      const TlNode *axis = tl_ast_Call(n)->args.data[0];
-      axis = axis->kind == TL_AST_KEYWORD ? tl_ast_Keyword(axis)->value : axis;
-      a->program |= axis->kind != TL_AST_NAME;
-   }
-   tl_ast_children(n, read_asks, a);
-}
-
-static Asks
-asks_of(const TlNode *function)
-{
-   const TlNodeList *body = &tl_ast_Function(function)->body;
-   Asks asks = {0};
-   for (size_t i = 0; i < body->len; i++)
-      if (body->data[i])
-         read_asks(&asks, body->data[i]);
-   return asks;
-}
-
-bool
-tl_returns_value(const TlNode *function)
-{
-   return function->kind != TL_AST_FUNCTION || asks_of(function).returns;
-}
-
-/* Whether its parameters are a launch's: by its decorators, a launch in the file, or because it
- * asks which program it is and gives nothing back. */
-static bool
-is_launched(const Uses *uses, const TlSvFunc *fn)
-{
-   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
-   bool is_tuned = d->len > 1 && !fn->qualname;
-   Asks asks = asks_of(fn->node);
-   for (size_t i = 0; i < d->len; i++)
-      is_tuned |= strcmp(tl_decorator_name(d->data[i]), "kernel") == 0;
-   return (is_tuned && !tl_is_wrapped(fn)) || tl_map_has(&uses->launched, fn->name) ||
-          (asks.program && asks.stores) || ((asks.program || asks.stores) && !asks.returns);
-}
-
-static const char *
-decorator_text(TlSema *s, const TlAstFunction *f)
-{
-   TlSb sb;
-   tl_sb_init(&sb, s->arena);
-   for (size_t i = 0; i < f->decorators.len; i++)
-      tl_sb_printf(&sb, "%s@%s", i ? "\n" : "", tl_node_text(s, f->decorators.data[i]));
-   return sb.len ? tl_sb_cstr(&sb) : NULL;
-}
-
-/* ---- what an annotation says ---- */
-static void
-set_constant(TlSpecArg *a, TlSv v)
-{
-   *a = (TlSpecArg){.is_given = true, .is_constant = true, .constant = v, .divisibility = 1};
-}
-
-/* tl.const: a pointer that is not stored through. */
-static bool
-is_const_annotation(TlSema *s, const TlNode *a)
-{
-   const char *text = a->kind == TL_AST_STR ? tl_ast_Str(a)->value.data : tl_node_text(s, a);
-   const char *dot = strrchr(text, '.');
-   return strcmp(dot ? dot + 1 : text, "const") == 0;
-}
-
-/* What the word of an annotation was meant to be; NULL: it is like none. */
-static const char *
-nearest_type(const char *word)
-{
-   TlNearest near = {.name = word};
-   for (unsigned d = 0; d < TL_DTYPE_COUNT; d++)
-      tl_nearest_try(&near, tl_dtype_info[d].text);
-   tl_nearest_try(&near, "constexpr");
-   return near.best;
-}
-
-static const char type_help[] =
-   "a number is fp32, i32 or another type of elements, an array a pointer to them, *fp32; the rest "
-   "is constexpr";
-
-/* i128, uint256, fp128: the widest type of that kind; NULL: no name of a type of so many bits. */
-static const char *
-widest_type(const char *word)
-{
-   size_t len = strcspn(word, "0123456789");
-   bool is_float =
-      tl_is_word("fp", word, len) || tl_is_word("f", word, len) || tl_is_word("float", word, len);
-   bool is_signed = tl_is_word("i", word, len) || tl_is_word("int", word, len);
-   bool is_unsigned = tl_is_word("u", word, len) || tl_is_word("uint", word, len);
-   char *end;
-   unsigned long bits = strtoul(word + len, &end, 10);
-   if (*end || bits <= 64)
-      return NULL;
-   return is_float ? "fp64" : is_signed ? "i64" : is_unsigned ? "u64" : NULL;
-}
-
-static const char separators[] = "entries are separated by ','; a value stands alone in the "
-                                 "parameter's place, 128, or is given by its name, -D BLOCK=128";
-
-/* *float, i4, `unsigned *`, torch.float32 */
-static void
-help_type(TlSema *s, const char *text)
-{
-   size_t len = strcspn(text, " *");
-   bool is_pointer = *text == '*', is_behind = len && strchr(text, '*');
-   const char *word = is_behind ? tl_arena_strndup(s->arena, text, len) : text + is_pointer;
-   const char *dot = strrchr(word, '.'), *star = is_pointer ? "*" : "", *wide;
-   word = dot ? dot + 1 : word;                         /* the module of another package */
-   word = tl_starts_with(word, "c_") ? word + 2 : word; /* ctypes */
-   if (tl_ends_with(word, "_t"))                        /* half_t */
-      word = tl_arena_strndup(s->arena, word, strlen(word) - 2);
-   if (strcmp(word, "void_p") == 0) {
-      tl_help(s->diags, "a pointer is a '*' and the type of its elements: *fp32, *i8 for bytes");
-      return;
-   }
-   const char *near = tl_other_type(word, strlen(word));
-   const TlType *own = near ? NULL : tl_parse_type_text(s, word, strlen(word));
-   near = own && own->kind == TL_TYPE_SCALAR ? tl_dtype_info[own->dtype].text : near;
-   if (tl_starts_with(text, "constexpr[")) {
-      tl_help(s->diags, "write constexpr alone: its value has the type");
-      return;
-   }
-   if (strchr(text, '[')) {
-      tl_help(s->diags,
-              "an array is a pointer to its elements, *fp32, and its sizes are parameters "
-              "of their own");
-      return;
-   }
-   if (is_behind) {
-      tl_help(s->diags, "the '*' of a pointer type comes first: *%s", near ? near : word);
-      return;
-   }
-   size_t first = strcspn(text, " "), next = first + strspn(text + first, " ");
-   if (near)
-      tl_help(s->diags, "write %s%s for it", star, near);
-   else if (text[next] && tl_parse_type_text(s, text, strcspn(text, " :"))) /* *fp32:16 i32 */
-      tl_help(s->diags, "'%.*s' is a type, what follows is the next entry: %s", (int)first, text,
-              separators);
-   else if ((wide = widest_type(word)))
-      tl_help(s->diags, "no type has more than 64 bits: %s%s is the widest of its kind", star,
-              wide);
-   else if (is_pointer && strcmp(word, "void") == 0)
-      tl_help(s->diags, "a pointer has the type of its elements: *i8 for bytes");
-   else if ((near = nearest_type(word)))
-      tl_help(s->diags, "did you mean '%s%s'?", star, near);
-   else
-      tl_help(s->diags, "%s", type_help);
-}
-
-static bool
-annotation_type(TlSema *s, TlSourceModule *source, const TlNode *a, TlSpecArg *out)
-{
-   *out = (TlSpecArg){.divisibility = 1};
-   if (a->kind == TL_AST_FACT_TYPE) {
-      const TlAstFactType *f = tl_ast_FactType(a);
-      TlFrame *frame = tl_module_frame(s, source);
-      TlSv fact = tl_eval_expr(s, frame, f->fact);
-      bool ok =
-         fact.kind == TL_SV_INT && fact.i >= 1 && fact.i <= 1 << 20 && !(fact.i & (fact.i - 1));
-      if (!ok) {
-         if (fact.kind != TL_SV_POISON)
-            tl_report(s->diags, E0264, f->fact->range, tl_node_text(s, f->fact));
-         return false;
-      }
-      if (!annotation_type(s, source, f->type, out))
-         return false;
-      const TlType *type = out->type;
-      if (fact.i == 1 && type && type->kind == TL_TYPE_SCALAR)
-         set_constant(out, tl_sv_int(1));
-      else
-         out->divisibility = (uint32_t)fact.i;
-      out->type = type;
-      return true;
-   }
-   const char *text = tl_node_text(s, a);
-   if (a->kind == TL_AST_STR) /* x: "*fp32" */
-      text = tl_ast_Str(a)->value.data;
-   if (tl_is_descriptor_text(text))
-      return tl_read_descriptor(s, text, a->range, out);
-   const TlType *t = tl_parse_type_text(s, text, strlen(text));
-   if (!t) {
-      if (strcmp(text, "int") == 0)
-         t = tl_type_scalar(s->types, TL_I32);
-      else if (strcmp(text, "float") == 0)
-         t = tl_type_scalar(s->types, TL_FP32);
-      else if (strcmp(text, "bool") == 0)
-         t = tl_type_scalar(s->types, TL_I1);
-   }
-   if (!t && (a->kind == TL_AST_CALL || (source->is_tile && a->kind == TL_AST_PTR_TYPE))) {
-      TlSv v = tl_eval_expr(s, tl_module_frame(s, source), a);
-      if (v.kind == TL_SV_TYPE) {
-         t = v.type;
-      } else if (v.kind == TL_SV_POISON) {
-         if (source->is_tile && s->diags->last && s->diags->last->code == TL_DIAG_E0200)
-            help_type(s, text);
-         return false;
-      }
-   }
-   size_t len = text ? strlen(text) : 0;
-   bool has_star = len && (*text == '*' || text[len - 1] == '*'); /* no class of the host */
-   if (!t && (source->is_tile || has_star)) {
-      tl_report(s->diags, E0268, a->range, text);
-      help_type(s, text);
-      return false;
-   }
-   out->type = t; /* tl.tensor, torch.Tensor and the like say nothing */
-   out->is_given = t != NULL;
-   return true;
-}
-
-static void
-print_entry_type(const TlType *t, TlSb *out)
-{
-   for (; t->kind == TL_TYPE_PTR; t = t->elem)
-      tl_sb_str(out, t->is_const ? "*const " : "*");
-   tl_sb_str(out, tl_dtype_info[t->dtype].text);
-}
-
-/* The annotation as an entry of a signature, NULL when it says nothing.  Its mistakes are reported
- * once the kernel is compiled. */
-static const char *
-annotation_entry(TlSema *s, TlSourceModule *source, const TlNode *a)
-{
-   if (!a || tl_is_constexpr_annotation(a))
-      return NULL;
-   TlDiags *saved = s->diags, quiet;
-   tl_diags_init(&quiet, s->arena, s->sources);
-   quiet.site = s->b.site;
-   s->diags = &quiet;
-   TlSpecArg arg;
-   bool says = annotation_type(s, source, a, &arg) && arg.is_given;
-   s->diags = saved;
-   if (!says)
-      return NULL;
-   TlSb sb;
-   if (arg.descriptor)
-      return arg.descriptor;
-   tl_sb_init(&sb, s->arena);
-   print_entry_type(arg.type, &sb);
-   if (arg.is_constant || arg.divisibility > 1)
-      tl_sb_printf(&sb, ":%u", arg.divisibility);
-   return tl_sb_cstr(&sb);
-}
-
-static TlKernelInfo
-describe_kernel(TlSema *s, const Uses *uses, const TlSvFunc *fn)
-{
-   const TlAstFunction *f = tl_ast_Function(fn->node);
-   TlKernelInfo k = {.name = own_name(fn),
-                     .range = fn->node->range,
-                     .name_range = tl_ast_name_range(s->sources, fn->node)};
-   k.params = tl_new_array(s->arena, TlKernelParam, f->params.len);
-   for (size_t i = 0; i < f->params.len; i++) {
-      const TlAstParam *p = tl_ast_Param(f->params.data[i]);
-      if (p->kind != TL_AST_OP_PLAIN)
-         continue;
-      k.params[k.num_params++] = (TlKernelParam){
-         .name = p->name,
-         .range = p->node.range,
-         .is_constexpr = tl_is_constexpr_annotation(p->annotation),
-         .annotation = p->annotation ? tl_node_text(s, p->annotation) : NULL,
-         .type = annotation_entry(s, fn->source, p->annotation),
-         .default_text = p->default_value ? tl_node_text(s, p->default_value) : NULL,
-      };
-   }
-   bool *read = tl_new_array(s->arena, bool, f->params.len + 1);
-   tl_heuristic_reads(s, fn, read);
-   for (size_t i = 0, n = 0; i < f->params.len; i++)
-      if (tl_ast_Param(f->params.data[i])->kind == TL_AST_OP_PLAIN) {
-         k.params[n].value_matters = read[i] && !k.params[n].is_constexpr;
-         n++;
-      }
-   k.decorators = decorator_text(s, f);
-   for (size_t i = 0; i < f->decorators.len; i++) {
-      const TlNode *d = f->decorators.data[i];
-      const TlNode *grid = tl_is_jit_decorator(d) ? tl_decorator_argument(d, "grid", -1) : NULL;
-      if (grid)
-         k.grid = tl_node_text(s, grid);
-   }
-   tl_read_no_specialize(s, fn, &k);
-   k.is_helper = is_helper(uses, fn);
-   k.is_inner = fn->closure != NULL;
-   k.is_qualified = fn->qualname != NULL;
-   k.is_launched = is_launched(uses, fn) && !k.is_inner;
-   return k;
-}
-
-bool
-tl_sema_load(TlSema *s, TlAstModule *ast)
-{
-   unsigned errors = s->diags->num_errors;
-   const TlSource *src = tl_source(s->sources, ast->node.range.file);
-   s->impl->main = tl_load_source(s, ast, src->name, false);
-   TlSourceModule *source = s->impl->main;
-   TlInnerKernels inner = {0};
-   tl_find_inner_kernels(s, source, &inner);
-   Uses uses = find_uses(s, &inner);
-   s->impl->kernels = tl_new_array(s->arena, TlKernelInfo, source->functions.len + inner.len);
-   tl_map_init(&s->impl->entries, s->arena);
-   tl_map_init(&s->impl->functions, s->arena);
-   for (size_t i = 0; i < source->functions.len; i++) {
-      TlSvFunc *fn = source->functions.data[i];
-      if (fn->node->kind == TL_AST_FUNCTION)
-         tl_map_put(&s->impl->functions, fn->name, fn);
-      if (fn->is_entry)
-         tl_map_put(&s->impl->entries, fn->name, fn);
-      const TlGlobal *g = tl_map_get(&source->globals, fn->name);
-      bool is_bound = g && g->state != TL_GLOBAL_DELETED;
-      if (fn->is_entry && is_bound && (g->value.kind != TL_SV_FUNC || g->value.func == fn))
-         s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
-   }
-   for (size_t i = 0; i < inner.len; i++) { /* of two by one name the first */
-      TlSvFunc *fn = inner.data[i];
-      if (tl_map_has(&s->impl->entries, fn->qualname))
-         continue;
-      s->impl->kernels[s->impl->num_kernels++] = describe_kernel(s, &uses, fn);
-      tl_map_put(&s->impl->entries, fn->qualname, fn);
-   }
-   return s->diags->num_errors == errors;
-}
-
-unsigned
-tl_sema_kernels(TlSema *s, const TlKernelInfo **out)
-{
-   *out = s->impl->kernels;
-   return s->impl->num_kernels;
-}
-
-static TlRange
-file_start(TlSema *s)
-{
-   return tl_range(s->impl->main->file, 0, 0);
-}
-
-static void
-help_kernels(TlSema *s)
-{
-   TlSb sb;
-   tl_sb_init(&sb, s->arena);
-   for (unsigned i = 0; i < s->impl->num_kernels && i < 20; i++)
-      if (!s->impl->kernels[i].is_helper)
-         tl_sb_printf(&sb, "%s%s", sb.len ? ", " : "", s->impl->kernels[i].name);
-   if (sb.len)
-      tl_help(s->diags, "the kernels of this file: %s", tl_sb_cstr(&sb));
-}
-
-const TlSvFunc *
-tl_function_of(TlSema *s, const char *name)
-{
-   name = tl_intern_cstr(s->strings, name);
-   const TlSvFunc *entry = tl_map_get(&s->impl->entries, name);
-   return entry && entry->qualname ? entry : tl_map_get(&s->impl->functions, name);
-}
-
-/* NULL: there is none; or it is not known which (reported). */
-static const TlSvFunc *
-function_named(TlSema *s, const char *name)
-{
-   name = tl_intern_cstr(s->strings, name);
-   const TlSvFunc *fn = tl_map_get(&s->impl->entries, name);
-   const TlGlobal *g = fn ? tl_map_get(&fn->source->globals, name) : NULL;
-   if (g && g->value.kind == TL_SV_OPAQUE && g->value.opaque->is_undecided) {
-      tl_report_opaque(s, &g->value, g->range);
-      return NULL;
-   }
-   return fn;
-}
-
-const TlSvFunc *
-tl_choose_kernel(TlSema *s, const char *name)
-{
-   if (name) {
-      unsigned errors = s->diags->num_errors;
-      const TlSvFunc *fn = function_named(s, name);
-      if (fn || s->diags->num_errors != errors)
-         return fn;
-      tl_report(s->diags, E0261, file_start(s), name);
-      const char *why = tl_why_unlisted(s, name);
-      if (why) {
-         tl_help(s->diags, "a function of the file is called so, but %s", why);
-         return NULL;
-      }
-      TlNearest near = {.name = name};
-      for (unsigned i = 0; i < s->impl->num_kernels; i++)
-         tl_nearest_try(&near, s->impl->kernels[i].name);
-      if (near.best)
-         tl_help(s->diags, "did you mean '%s'?", near.best);
-      else
-         help_kernels(s);
-      return NULL;
-   }
-   const TlKernelInfo *only = NULL;
-   unsigned found = 0;
-   for (unsigned qualified = 0; qualified < 2 && !found; qualified++)
-      for (unsigned i = 0; i < s->impl->num_kernels; i++)
-         if (!s->impl->kernels[i].is_helper && s->impl->kernels[i].is_qualified == qualified) {
-            only = &s->impl->kernels[i];
-            found++;
-         }
-   if (found == 0 && s->impl->num_kernels == 1) {
-      only = &s->impl->kernels[0];
-      found = 1;
-   }
-   if (found == 1)
-      return function_named(s, only->name);
-   if (s->impl->num_kernels == 0) {
-      tl_report_no_kernel(s);
-   } else {
-      tl_report(s->diags, E0263, file_start(s), found ? found : s->impl->num_kernels);
-      help_kernels(s);
-      if (s->diags->last && s->diags->last->help)
-         tl_help(s->diags, "%s; choose with -k NAME, in a program by kernel = \"NAME\"",
-                 s->diags->last->help);
-   }
-   return NULL;
-}
 
 /* ---- signature entries ---- */
 typedef struct Entry {
@@ -831,12 +223,12 @@ read_typed_entry(TlSema *s, const Entry *e, TlSpecArg *a, bool *is_type)
    if (*end || n < 1 || n > 1 << 20 || (n & (n - 1))) {
       tl_report(s->diags, E0264, e->range, fact);
       if (strchr(fact, ';'))
-         tl_help(s->diags, "%s", separators);
+         tl_help(s->diags, "%s", tl_entry_separators);
       return false;
    }
    if (n == 1 && a->type->kind == TL_TYPE_SCALAR) {
       const TlType *type = a->type;
-      set_constant(a, tl_dtype_is_float(type->dtype) ? tl_sv_float(1.0) : tl_sv_int(1));
+      tl_set_constant(a, tl_dtype_is_float(type->dtype) ? tl_sv_float(1.0) : tl_sv_int(1));
       a->type = type;
    } else {
       a->divisibility = (uint32_t)n;
@@ -865,7 +257,7 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
       if (a->is_constant)
          return true;
       if (dtype_value && (by_triton_name || tl_dtype_is_float(a->type->dtype))) {
-         set_constant(a, tl_sv_type(a->type)); /* DTYPE: constexpr = fp16 */
+         tl_set_constant(a, tl_sv_type(a->type)); /* DTYPE: constexpr = fp16 */
          return true;
       }
       tl_report(s->diags, E0267, e->range, name, e->text);
@@ -877,21 +269,21 @@ read_entry(TlSema *s, Spec *p, unsigned i, const Entry *e)
       if (is_type_entry(e->text)) {
          tl_report(s->diags, E0268, e->range, e->text);
          if (strchr(e->text, ';'))
-            tl_help(s->diags, "%s", separators);
+            tl_help(s->diags, "%s", tl_entry_separators);
          else
-            help_type(s, e->text);
+            tl_help_type(s, e->text);
          return false;
       }
-      set_constant(a, tl_read_value(s, e->text, e->range));
+      tl_set_constant(a, tl_read_value(s, e->text, e->range));
       bool word = a->constant.kind == TL_SV_STR && e->text[0] != '\'' && e->text[0] != '"';
       bool is_named = word && strpbrk(e->text, "=;");
       if (word && (is_named || !is_constexpr(p, i))) {
          tl_report(s->diags, E0268, e->range, e->text);
          tl_note(s->diags, N0200, param(p, i)->node.range, "the parameter is declared here");
          if (is_named)
-            tl_help(s->diags, "%s", separators);
+            tl_help(s->diags, "%s", tl_entry_separators);
          else
-            help_type(s, e->text);
+            tl_help_type(s, e->text);
          return false;
       }
       if (a->constant.kind == TL_SV_POISON)
@@ -921,7 +313,7 @@ help_signature(TlSema *s, const Spec *p)
       return;
    }
    if (strchr(p->given->signature, ';') || (!has_comma && strchr(p->given->signature, ' '))) {
-      tl_help(s->diags, "%s", separators);
+      tl_help(s->diags, "%s", tl_entry_separators);
       return;
    }
    tl_help(s->diags,
@@ -1003,14 +395,14 @@ check_annotation(TlSema *s, Spec *p, unsigned i)
    if (!a || is_constexpr(p, i))
       return true;
    TlSpecArg own;
-   if (!annotation_type(s, p->fn->source, a, &own))
+   if (!tl_annotation_type(s, p->fn->source, a, &own))
       return false;
    if (!arg->is_given) {
       if (own.is_given)
          *arg = own;
       return true;
    }
-   if (arg->type && arg->type->kind == TL_TYPE_PTR && is_const_annotation(s, a))
+   if (arg->type && arg->type->kind == TL_TYPE_PTR && tl_is_const_annotation(s, a))
       arg->type = tl_type_ptr(s->types, arg->type->elem, true);
    bool is_number = arg->is_constant && !arg->type && arg->constant.kind != TL_SV_NONE;
    if (is_number && own.type && own.type->kind == TL_TYPE_PTR &&
@@ -1051,7 +443,7 @@ check_default(TlSema *s, Spec *p, unsigned i)
    const TlAstParam *q = param(p, i);
    TlSpecArg own;
    if (!q->default_value || !q->annotation || is_constexpr(p, i) ||
-       !annotation_type(s, p->fn->source, q->annotation, &own) || !own.type ||
+       !tl_annotation_type(s, p->fn->source, q->annotation, &own) || !own.type ||
        own.type->kind != TL_TYPE_SCALAR)
       return true;
    TlSv v = eval_default(s, p, i);
@@ -1076,12 +468,47 @@ apply_default(TlSema *s, Spec *p, unsigned i)
    TlSv v = eval_default(s, p, i);
    if (is_constexpr(p, i) ||
        !(v.kind == TL_SV_INT || v.kind == TL_SV_FLOAT || v.kind == TL_SV_BOOL)) {
-      set_constant(a, v);
+      tl_set_constant(a, v);
       return;
    }
    TlSv strong = tl_strengthen(s, v); /* a run-time parameter of the default's type */
    *a = (TlSpecArg){.is_given = true, .divisibility = 1};
    a->type = tl_type_scalar(s->types, strong.dtype);
+}
+
+/* BLOCK for BLOCK_SIZE, or the other way round: the one constexpr that is a part of the name. */
+static const char *
+longer_name(const Spec *p, const char *name)
+{
+   const char *found = NULL;
+   for (unsigned i = 0; i < p->num; i++) {
+      const char *own = param(p, i)->name;
+      if (!is_constexpr(p, i) || strlen(own) < 2 || strlen(name) < 2 ||
+          (!strstr(own, name) && !strstr(name, own)))
+         continue;
+      if (found)
+         return NULL;
+      found = own;
+   }
+   return found;
+}
+
+/* Which constants there are, and what a launch gives. */
+static void
+help_params(TlSema *s, const Spec *p)
+{
+   TlSb constants, others;
+   tl_sb_init(&constants, s->arena);
+   tl_sb_init(&others, s->arena);
+   for (unsigned i = 0; i < p->num; i++) {
+      TlSb *to = is_constexpr(p, i) ? &constants : &others;
+      tl_sb_printf(to, "%s%s", to->len ? ", " : "", param(p, i)->name);
+   }
+   if (constants.len && others.len)
+      tl_help(s->diags, "constexpr: %s; given by a launch: %s", tl_sb_cstr(&constants),
+              tl_sb_cstr(&others));
+   else
+      tl_help(s->diags, "it has %s", param_names(s, p));
 }
 
 static bool
@@ -1100,16 +527,16 @@ apply_defines(TlSema *s, Spec *p)
          bool from_signature = p->args[i].is_given;
          const char *value = p->given->define_values.data[k];
          if (!from_signature || p->args[i].is_constant) {
-            set_constant(&p->args[i], tl_read_value(s, value, param(p, i)->node.range));
+            tl_set_constant(&p->args[i], tl_read_value(s, value, param(p, i)->node.range));
             continue;
          }
          tl_report(s->diags, E0270, param(p, i)->node.range, name,
                    tl_type_cstr(s->arena, p->args[i].type),
                    tl_arena_printf(s->arena, "the value %s", value));
-         tl_help(
-            s->diags,
-            "the signature, or a launch's argument, gives it its type: leave the value out, or "
-            "write it in place of the type");
+         tl_help(s->diags,
+                 "the signature, or a launch's argument, gives '%s' its type: leave the value out, "
+                 "-D %s=%s, or write it in place of the type",
+                 name, name, value);
          ok = false;
       }
       bool is_warps = strcmp(name, "num_warps") == 0, is_stages = strcmp(name, "num_stages") == 0;
@@ -1118,10 +545,10 @@ apply_defines(TlSema *s, Spec *p)
          if (is_warps || is_stages)
             tl_help(s->diags, "it is an option of its own: --num-%s=%s",
                     is_warps ? "warps" : "stages", p->given->define_values.data[k]);
-         else if (near.best)
+         else if (near.best || (near.best = longer_name(p, name)))
             tl_help(s->diags, "did you mean '%s'?", near.best);
          else
-            tl_help(s->diags, "it has %s", param_names(s, p));
+            help_params(s, p);
          ok = false;
       }
    }
@@ -1185,7 +612,7 @@ take_missing(TlSema *s, Spec *p, const char *name, TlSv v, TlRange range, const 
    for (unsigned i = 0; i < p->num; i++)
       if (strcmp(param(p, i)->name, name) == 0 && !p->args[i].is_given && is_constexpr(p, i) &&
           v.kind != TL_SV_POISON && v.kind != TL_SV_OPAQUE) {
-         set_constant(&p->args[i], v);
+         tl_set_constant(&p->args[i], v);
          if (tl_wants_remarks(s->diags, "parameters"))
             tl_report(s->diags, R0201, range, name, tl_sv_constant_text(s, &v), from);
       }
@@ -1262,7 +689,7 @@ apply_launch_names(TlSema *s, Spec *p)
    for (unsigned i = 0; i < p->num; i++)
       for (unsigned k = 0; k < 3; k++)
          if (strcmp(param(p, i)->name, launch[k].name) == 0 && !p->args[i].is_given)
-            set_constant(&p->args[i], tl_sv_int(launch[k].value));
+            tl_set_constant(&p->args[i], tl_sv_int(launch[k].value));
 }
 
 /* What is still open is what the caller takes it for. */
@@ -1461,7 +888,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
       tl_report(s->diags, E0404, place.range, (unsigned)warps);
       return NULL;
    }
-   TlFunc *f = tl_func_new(s->ir, own_name(p.fn), p.fn->node->range);
+   TlFunc *f = tl_func_new(s->ir, tl_kernel_name(p.fn), p.fn->node->range);
    f->num_warps = (uint32_t)s->impl->num_warps;
    f->num_stages = (uint32_t)s->impl->num_stages;
    f->num_ctas = (uint32_t)s->impl->num_ctas;

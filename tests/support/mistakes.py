@@ -142,7 +142,7 @@ class Unseen(Mistake):
              "mistakes_unseen_21.txt", "mistakes_unseen_22.txt", "mistakes_unseen_23.txt",
              "mistakes_unseen_24.txt", "mistakes_unseen_25.txt", "mistakes_unseen_26.txt",
              "mistakes_unseen_27.txt", "mistakes_unseen_28.txt", "mistakes_unseen_29.txt",
-             "mistakes_unseen_30.txt")
+             "mistakes_unseen_30.txt", "mistakes_unseen_31.txt")
 
     @staticmethod
     def words(line):

@@ -270,12 +270,26 @@ def numbers(path):
     return struct.unpack("<%d%s" % ((len(data) - begin) // struct.calcsize(kind), kind), data[begin:])
 
 
-def run(tilec, folder, kernel, text, number):
+def exchanged(kernel):
+    """[(what, words)]: two integers of the command line given for each other."""
+    sizes = [i for i, w in enumerate(kernel.words) if re.fullmatch(r"\w+=\d+", w)]
+    found = []
+    for n, a in enumerate(sizes):
+        for b in sizes[n + 1:]:
+            (x, v), (y, w) = (kernel.words[i].split("=") for i in (a, b))
+            words = list(kernel.words)
+            words[a], words[b] = x + "=" + w, y + "=" + v
+            if v != w:
+                found.append(("%s and %s exchanged" % (x, y), words))
+    return found
+
+
+def run(tilec, folder, kernel, text, number, words=None):
     """(codes of what is said in a line, exit code, results)"""
     name = os.path.join(folder, "%s_%d" % (kernel.name, number))
     with open(name + ".tile", "w", encoding="utf-8") as f:
         f.write(text)
-    command = [tilec, "run", name + ".tile", *kernel.words, "--on=cpu", "--timeout=20000",
+    command = [tilec, "run", name + ".tile", *(words or kernel.words), "--on=cpu", "--timeout=20000",
                "--error-format=json"] + (["-k", kernel.kernel] if kernel.kernel else [])
     for r in kernel.results:
         command += ["--save", "%s=%s_%s.npy" % (r, name, r)]
@@ -304,9 +318,11 @@ def main():
             if code or said != EXPECTED.get(k.name, []):
                 print("%s as it is: exit code %d, %s" % (k.name, code, said))
                 is_bad = True
-            jobs += [(k, right, kind, text, n) for n, (kind, text) in enumerate(Slips(k).found, 1)]
-        for (k, right, kind, text, _), (said, code, values) in zip(jobs, pool.map(
-                lambda j: run(tilec, folder, j[0], j[3], j[4]), jobs)):
+            jobs += [(k, right, kind, text, n, None) for n, (kind, text) in enumerate(Slips(k).found, 1)]
+            jobs += [(k, right, "sizes exchanged", "# %s\n%s" % (what, ast.unparse(k.tree)), len(jobs) + n, words)
+                     for n, (what, words) in enumerate(exchanged(k))]
+        for (k, right, kind, text, _, _), (said, code, values) in zip(jobs, pool.map(
+                lambda j: run(tilec, folder, j[0], *j[3:]), jobs)):
             how = "told" if said or code else "same" if is_same(right, values) else "missed"
             table[kind][how] += 1
             table["all"][how] += 1

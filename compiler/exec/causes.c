@@ -1,0 +1,450 @@
+/* See causes.h.  Two coordinates are called rows and columns; columns lie beside each other. */
+#include "exec/causes.h"
+#include "ir/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what there is ---- */
+/* "'x', [20, 100]" */
+static const char *
+array_text(const TlLaunched *l, unsigned arg)
+{
+   const TlExecArg *a = &l->args[arg];
+   TlSb sb;
+   tl_sb_init(&sb, l->arena);
+   tl_sb_printf(&sb, "'%s'", l->func->body->block->args[arg]->name);
+   for (unsigned d = 0; a->shape && a->shape_rank >= 2 && d < a->shape_rank; d++)
+      tl_sb_printf(&sb, "%s%llu", d ? ", " : ", which is [", (unsigned long long)a->shape[d]);
+   if (a->shape && a->shape_rank >= 2)
+      tl_sb_str(&sb, "],");
+   return tl_sb_cstr(&sb);
+}
+
+static const char *
+name_of(const TlLaunched *l, unsigned arg)
+{
+   return l->func->body->block->args[arg]->name;
+}
+
+/* "'n' = 100", "100" */
+static const char *
+number_text(const TlLaunched *l, const char *name, int64_t value)
+{
+   return name ? tl_arena_printf(l->arena, "'%s' = %lld", name, (long long)value)
+               : tl_arena_printf(l->arena, "%lld", (long long)value);
+}
+
+/* The one constexpr parameter that has the value: 'BLOCK'. */
+static const char *
+constant_named(const TlLaunched *l, int64_t value)
+{
+   const char *found = NULL;
+   for (uint32_t i = 0; i < l->func->num_params; i++) {
+      const TlParam *p = &l->func->params[i];
+      if (p->is_runtime || p->type || !p->constant || strtoll(p->constant, NULL, 10) != value)
+         continue;
+      if (found)
+         return NULL;
+      found = p->name;
+   }
+   return found;
+}
+
+static int64_t
+next_power(int64_t n)
+{
+   int64_t p = 1;
+   while (p < n)
+      p *= 2;
+   return p;
+}
+
+/* ---- one coordinate ---- */
+/* How many programs along the axis reach so many elements. */
+static int64_t
+programs_for(const TlCoord *c, const TlLaunched *l, int64_t num)
+{
+   int64_t each = c->natural / l->grid[c->axis];
+   return each > 0 ? (num + each - 1) / each : num;
+}
+
+/* " of 256 elements" */
+static const char *
+of_elements(const TlLaunched *l, int64_t each)
+{
+   return each == 1 ? "" : tl_arena_printf(l->arena, " of %lld elements", (long long)each);
+}
+
+static const char *
+too_far_alone(TlLaunched *l, const TlReach *r)
+{
+   const TlCoord *c = &r->coord[0];
+   const char *name = name_of(l, r->arg);
+   long long count = tl_reach_count(l, r->arg);
+   if (c->step != 1 || r->start)
+      return NULL;
+   if (c->limit > count && c->limit_name)
+      return tl_arena_printf(l->arena,
+                             "'%s' is %lld, and '%s' has %lld elements: give an array of %lld, or "
+                             "%s=%lld",
+                             c->limit_name, (long long)c->limit, name, count, (long long)c->limit,
+                             c->limit_name, count);
+   if (c->limit > count)
+      return tl_arena_printf(l->arena,
+                             "the mask ends at %lld, and '%s' has %lld elements: compare with its "
+                             "size, or give an array of %lld",
+                             (long long)c->limit, name, count, (long long)c->limit);
+   if (c->limit < 0 && c->axis >= 0 && c->lanes > 0 && count % c->lanes == 0 &&
+       c->natural == c->lanes * l->grid[c->axis])
+      return tl_arena_printf(l->arena,
+                             "without a mask the %u programs%s reach %lld elements, and '%s' has "
+                             "%lld: give the grid %lld programs, or a mask, such as i < n",
+                             l->grid[c->axis], of_elements(l, c->lanes), (long long)c->natural,
+                             name, count, count / (long long)c->lanes);
+   return NULL;
+}
+
+static const char *
+left_alone(TlLaunched *l, const TlReach *r)
+{
+   const TlCoord *c = &r->coord[0];
+   const char *name = name_of(l, r->arg);
+   long long count = tl_reach_count(l, r->arg);
+   if (c->step != 1 || r->start || r->end >= count)
+      return NULL;
+   if (c->limit >= 0 && c->num == tl_reach_row(l, r->arg))
+      return tl_arena_printf(l->arena,
+                             "nothing moves the index from row to row: the program's number, or "
+                             "the loop's index, times the stride, which is %lld",
+                             (long long)c->num);
+   if (c->limit >= 0 && c->limit < count && c->natural >= c->limit)
+      return tl_arena_printf(l->arena,
+                             "nothing gets so far: the mask ends at %s, and '%s' has %lld elements",
+                             number_text(l, c->limit_name, c->limit), name, count);
+   if (c->axis < 0 || c->natural >= count)
+      return NULL;
+   long long wanted = programs_for(c, l, count), each = c->natural / l->grid[c->axis];
+   return tl_arena_printf(
+      l->arena,
+      "nothing gets so far: the grid has %u program%s%s, and %lld elements need "
+      "%lld%s",
+      l->grid[c->axis], l->grid[c->axis] == 1 ? "" : "s", of_elements(l, each), count, wanted,
+      each == 1 ? "" : tl_arena_printf(l->arena, ", cdiv(n, %lld)", each));
+}
+
+/* ---- rows and columns ---- */
+static const char *
+too_many_rows(TlLaunched *l, const TlReach *r, int64_t rows)
+{
+   const TlCoord *c = &r->coord[0];
+   if (c->limit_name && c->num == c->limit)
+      return tl_arena_printf(l->arena, "'%s' is %lld, and %s has %lld rows", c->limit_name,
+                             (long long)c->limit, array_text(l, r->arg), (long long)rows);
+   if (c->axis >= 0 && c->lanes == 1)
+      return tl_arena_printf(l->arena,
+                             "the grid has %u programs along axis %d, one for each row, and %s has "
+                             "%lld rows",
+                             l->grid[c->axis], c->axis, array_text(l, r->arg), (long long)rows);
+   return tl_arena_printf(l->arena,
+                          "the index has rows 0 to %lld, and %s has %lld: a mask, such as row < "
+                          "rows, keeps the others out",
+                          (long long)c->num - 1, array_text(l, r->arg), (long long)rows);
+}
+
+static const char *
+other_step_text(TlLaunched *l, const TlReach *r, int64_t row)
+{
+   const TlCoord *rows = &r->coord[0];
+   return tl_arena_printf(l->arena,
+                          "the index goes on by %s elements from row to row, and rows of %s are "
+                          "%lld elements long",
+                          number_text(l, rows->step_name, rows->step), array_text(l, r->arg),
+                          (long long)row);
+}
+
+/* Of an array whose rows are known. */
+static const char *
+too_far_in_rows(TlLaunched *l, const TlReach *r, int64_t row)
+{
+   const TlCoord *rows = &r->coord[0], *columns = &r->coord[1];
+   int64_t num = tl_reach_count(l, r->arg) / row;
+   if (rows->step != row)
+      return other_step_text(l, r, row);
+   if (columns->num > row && columns->limit >= 0)
+      return tl_arena_printf(l->arena, "the mask lets in %s columns, and rows of %s have %lld",
+                             number_text(l, columns->limit_name, columns->limit),
+                             array_text(l, r->arg), (long long)row);
+   if (columns->num > row)
+      return tl_arena_printf(l->arena,
+                             "each row of the tile has %lld elements, and rows of %s have %lld: a "
+                             "mask, such as column < columns, keeps the others out",
+                             (long long)columns->num, array_text(l, r->arg), (long long)row);
+   return rows->num > num ? too_many_rows(l, r, num) : NULL;
+}
+
+/* Of an array of which the number of elements is known alone. */
+static const char *
+too_far_in_all(TlLaunched *l, const TlReach *r)
+{
+   const TlCoord *rows = &r->coord[0], *columns = &r->coord[1];
+   long long count = tl_reach_count(l, r->arg);
+   if (r->end <= count)
+      return NULL;
+   return tl_arena_printf(l->arena,
+                          "%lld rows, %s elements apart, and %lld elements in each reach %lld "
+                          "elements, and '%s' has %lld: are the sizes, the stride and the grid "
+                          "those of this array?",
+                          (long long)rows->num, number_text(l, rows->step_name, rows->step),
+                          (long long)columns->num, (long long)r->end, name_of(l, r->arg), count);
+}
+
+static const char *
+too_far(TlLaunched *l, const TlReach *r)
+{
+   int64_t row = tl_reach_row(l, r->arg);
+   if (r->num == 1)
+      return too_far_alone(l, r);
+   if (r->num != 2 || r->coord[1].step != 1)
+      return NULL;
+   const char *text = row ? too_far_in_rows(l, r, row) : NULL;
+   return text ? text : too_far_in_all(l, r);
+}
+
+/* The lanes of each row end before the mask does, and no loop goes on behind them. */
+static const char *
+too_short_block(TlLaunched *l, const TlCoord *c)
+{
+   const char *block = constant_named(l, c->natural);
+   if (c->limit <= c->natural || c->axis >= 0 || c->has_rounds || c->lanes < 2)
+      return NULL;
+   return tl_arena_printf(
+      l->arena,
+      "the tile has %s lanes, and the mask lets in %s: %s%lld, or loop over "
+      "what is behind them",
+      number_text(l, block, c->natural), number_text(l, c->limit_name, c->limit),
+      block ? tl_arena_printf(l->arena, "give it %s=", block) : "make the tile as long, ",
+      (long long)next_power(c->limit));
+}
+
+static const char *
+left_in_rows(TlLaunched *l, const TlReach *r)
+{
+   const TlCoord *rows = &r->coord[0], *columns = &r->coord[1];
+   int64_t row = tl_reach_row(l, r->arg), count = tl_reach_count(l, r->arg);
+   const char *text = too_short_block(l, columns);
+   if (text)
+      return text;
+   if (rows->step < columns->num)
+      return tl_arena_printf(
+         l->arena,
+         "rows overlap: the index goes on by %s elements from row to row, and a row has %s",
+         number_text(l, rows->step_name, rows->step),
+         number_text(l, columns->num == columns->limit ? columns->limit_name : NULL, columns->num));
+   if (row && rows->step % row)
+      return other_step_text(l, r, row);
+   row = row ? row : rows->step;
+   if (columns->num < row && columns->limit == columns->num)
+      return tl_arena_printf(l->arena, "the mask lets in %s of the %lld elements of each row",
+                             number_text(l, columns->limit_name, columns->limit), (long long)row);
+   if (rows->num * row >= count)
+      return NULL;
+   const TlExecArg *a = &l->args[r->arg];
+   if (rows->limit >= 0 && a->shape && a->shape_rank > 2 &&
+       rows->limit == (int64_t)a->shape[a->shape_rank - 2])
+      return tl_arena_printf(l->arena,
+                             "nothing moves the index on behind the first %lld rows: the program's "
+                             "number, or the loop's index, times the stride, which is %lld",
+                             (long long)rows->num, (long long)(rows->num * row));
+   if (rows->limit >= 0 && rows->num == rows->limit)
+      return tl_arena_printf(l->arena,
+                             "nothing gets so far: the mask ends at %s rows, and '%s' has "
+                             "%lld",
+                             number_text(l, rows->limit_name, rows->limit), name_of(l, r->arg),
+                             (long long)(count / row));
+   if (rows->axis < 0)
+      return NULL;
+   return tl_arena_printf(l->arena,
+                          "nothing gets so far: the %u programs of axis %d of the grid have %lld "
+                          "rows, and '%s' has %lld: %lld programs are needed",
+                          l->grid[rows->axis], rows->axis, (long long)rows->natural,
+                          name_of(l, r->arg), (long long)(count / row),
+                          (long long)programs_for(rows, l, count / row));
+}
+
+static const char *
+left_out(TlLaunched *l, const TlReach *r)
+{
+   const char *text = r->num == 1 ? too_short_block(l, &r->coord[0]) : NULL;
+   if (r->num == 1)
+      return text ? text : left_alone(l, r);
+   return r->num == 2 && r->coord[1].step == 1 ? left_in_rows(l, r) : NULL;
+}
+
+/* ---- two integers exchanged ---- */
+typedef struct Exchange {
+   unsigned a, b; /* arguments */
+   unsigned arg;  /* an array that they fit when they are exchanged, and not as they are */
+} Exchange;
+
+typedef enum Fit {
+   NOT_KNOWN,
+   NOT_FIT,
+   TURNED, /* the array's rows are as many as its columns should be */
+   EXACT,
+} Fit;
+
+/* An access beside the sizes of its array. */
+static Fit
+fit_of(TlLaunched *l, const TlReach *r)
+{
+   int64_t row = tl_reach_row(l, r->arg), count = tl_reach_count(l, r->arg);
+   if (r->end > count)
+      return NOT_FIT;
+   if (!row || !count || r->num != 2 || r->coord[1].step != 1 || r->start)
+      return NOT_KNOWN;
+   int64_t rows = count / row;
+   const TlCoord *a = &r->coord[0], *b = &r->coord[1];
+   if (a->step == row && a->num == rows && b->num == row)
+      return EXACT;
+   if (rows != row && a->step == rows && a->num == row && b->num <= rows)
+      return TURNED;
+   return a->step == row && a->num <= rows && b->num <= row ? NOT_KNOWN : NOT_FIT;
+}
+
+/* Do all accesses fit, and one to `of` (NULL: some array) is exact? */
+static bool
+all_fit(TlLaunched *l, const TlReach *of)
+{
+   const TlBlock *top = l->func->body->block;
+   bool any = false;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &r))
+         continue;
+      Fit fit = fit_of(l, &r);
+      if (fit == NOT_FIT || fit == TURNED)
+         return false;
+      any |= fit == EXACT && (!of || of->arg == r.arg);
+   }
+   return any;
+}
+
+static bool
+is_size(const TlLaunched *l, unsigned i)
+{
+   const TlType *t = l->func->body->block->args[i]->type;
+   return !l->args[i].is_buffer && t->kind == TL_TYPE_SCALAR && tl_dtype_is_int(t->dtype) &&
+          tl_bits_to_int(t->dtype, l->args[i].bits) > 1;
+}
+
+/* The one pair that makes all fit when it is exchanged. */
+static bool
+find_exchange(const TlLaunched *l, const TlReach *of, TlGridFn *grid, void *user, Exchange *out)
+{
+   unsigned found = 0;
+   TlExecArg *args = tl_new_array(l->arena, TlExecArg, l->num_args + 1);
+   memcpy(args, l->args, l->num_args * sizeof *args);
+   for (unsigned a = 0; a < l->num_args; a++)
+      for (unsigned b = a + 1; b < l->num_args; b++) {
+         if (!is_size(l, a) || !is_size(l, b) || l->args[a].bits == l->args[b].bits ||
+             l->func->body->block->args[a]->type != l->func->body->block->args[b]->type)
+            continue;
+         TlLaunched other = *l;
+         args[a].bits = l->args[b].bits;
+         args[b].bits = l->args[a].bits;
+         other.args = args;
+         if (grid)
+            (void)grid(user, args, l->num_args, other.grid);
+         if (all_fit(&other, of)) {
+            *out = (Exchange){.a = a, .b = b, .arg = of->arg};
+            found++;
+         }
+         args[a].bits = l->args[a].bits;
+         args[b].bits = l->args[b].bits;
+      }
+   return found == 1;
+}
+
+static const char *
+exchange_text(const TlLaunched *l, const Exchange *x)
+{
+   const TlValue *const *args = (const TlValue *const *)l->func->body->block->args;
+   long long a = tl_bits_to_int(args[x->a]->type->dtype, l->args[x->a].bits);
+   long long b = tl_bits_to_int(args[x->b]->type->dtype, l->args[x->b].bits);
+   return tl_arena_printf(l->arena,
+                          "'%s' is %lld and '%s' is %lld: exchanged, %s=%lld and %s=%lld, they fit "
+                          "%s and all accesses stay within",
+                          args[x->a]->name, a, args[x->b]->name, b, args[x->a]->name, b,
+                          args[x->b]->name, a, array_text(l, x->arg));
+}
+
+/* The stride is an argument that has to do with no length of the array's rows. */
+static bool
+has_other_stride(const TlLaunched *l, const TlReach *r)
+{
+   int64_t row = tl_reach_row(l, r->arg), step = r->coord[0].step;
+   return row && l->args[r->arg].shape_rank == 2 && r->num == 2 && r->coord[1].step == 1 &&
+          r->coord[0].step_name && r->coord[0].num > 1 && step % row && row % step;
+}
+
+bool
+tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      Exchange x;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &r))
+         continue;
+      bool is_turned = fit_of(l, &r) == TURNED;
+      *out = (TlOtherRows){.op = op, .array = array_text(l, r.arg), .step = r.coord[0].step};
+      if ((is_turned || has_other_stride(l, &r)) && find_exchange(l, &r, grid, user, &x)) {
+         out->help = exchange_text(l, &x);
+         return true;
+      }
+      if (has_other_stride(l, &r)) {
+         const char *name = r.coord[0].step_name;
+         out->help =
+            tl_arena_printf(l->arena, "'%s' is %lld, and a row is %lld elements long: %s=%lld",
+                            name, (long long)r.coord[0].step, (long long)tl_reach_row(l, r.arg),
+                            name, (long long)tl_reach_row(l, r.arg));
+         return true;
+      }
+   }
+   return false;
+}
+
+/* ---- the cause of a fault ---- */
+/* The access that stands there. */
+static const TlOp *
+access_at(const TlLaunched *l, const TlExecFault *f)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (tl_has_trait(op, TL_TRAIT_ACCESS) && op->range.file == f->range.file &&
+          op->range.begin == f->range.begin && op->range.end == f->range.end &&
+          strcmp(tl_source_name(op), f->op) == 0)
+         return op;
+   return NULL;
+}
+
+const char *
+tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
+{
+   bool is_outside = f->kind == TL_FAULT_BOUNDS && f->byte >= 0 && f->buffer_bytes &&
+                     f->mask != TL_EXEC_MASK_BLOCK && f->mask != TL_EXEC_MASK_NO_CHECK;
+   bool is_left = f->kind == TL_FAULT_UNWRITTEN || f->kind == TL_FAULT_UNREAD;
+   const TlOp *op = is_outside || is_left ? access_at(l, f) : NULL;
+   TlReach r;
+   Exchange x;
+   if (!op || !tl_reach_of(l, op, &r) || strcmp(name_of(l, r.arg), f->buffer) != 0)
+      return NULL;
+   if (tl_reach_row(l, r.arg) && find_exchange(l, &r, grid, user, &x))
+      return exchange_text(l, &x);
+   TlOtherRows other;
+   if (!tl_reach_row(l, r.arg) && tl_exec_other_rows(l, grid, user, &other))
+      return tl_arena_printf(l->arena, "the index takes %s for rows of %lld elements: %s",
+                             other.array, (long long)other.step, other.help);
+   return is_outside ? too_far(l, &r) : left_out(l, &r);
+}

@@ -1,0 +1,23 @@
+/* Why an access of a launch leaves its array, or leaves a part of it out: what the index reaches by
+ * the sizes, strides and the grid that were given, beside what is there. */
+#ifndef TL_EXEC_CAUSES_H
+#define TL_EXEC_CAUSES_H
+
+#include "exec/reach.h"
+
+/* The grid that the kernel's own expression gives for the arguments; false: it is given. */
+typedef bool TlGridFn(void *user, const TlExecArg *args, unsigned num, uint32_t grid[3]);
+
+/* The likeliest cause of BOUNDS, UNWRITTEN or UNREAD, as the help of its report; NULL: none is
+ * known. */
+const char *tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user);
+/* An array of rows that an access takes for one of other rows.  False: there is none. */
+typedef struct TlOtherRows {
+   const TlOp *op;
+   const char *array; /* "'x', which is [20, 100]," */
+   int64_t step;      /* from row to row */
+   const char *help;
+} TlOtherRows;
+bool tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out);
+
+#endif
