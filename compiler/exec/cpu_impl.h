@@ -85,6 +85,7 @@ typedef struct TlExecPlan {
    bool checked;          /* shadows are kept: of a checked or a watched run */
    bool is_strict;        /* of a checked run */
    bool has_empty;        /* buffers of which reads may be of nothing */
+   bool has_nan;          /* a constant is NaN */
    TlExecBlock *prologue; /* constants: once for each thread */
    TlExecBlock *body;
    size_t frame_bytes;
