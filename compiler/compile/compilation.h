@@ -127,6 +127,7 @@ typedef struct TlHostExtra {
    struct TlExecStats *counts;  /* of the CPU executor, added to */
    struct TlSimStats *stats;    /* of the simulator, added to */
    bool as_json, in_color;      /* what on_fault is given; TilecFault has plain text */
+   bool tells;                  /* on_warning hears of the launch: see tilec.h */
 } TlHostExtra;
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
  * tilec_program_run_cpu. */

@@ -149,8 +149,9 @@ struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;
    uint8_t *frame;
-   bool *undef; /* by root: some element is undefined */
-   bool checked;
+   bool *undef;           /* by root: some element is undefined */
+   bool checked;          /* may end before the run does: shadows are looked at no more */
+   uint64_t watch_end_ns; /* of the thread's own time; 0 = it does not */
    uint32_t program[3];
    uint64_t program_number;
    uint64_t steps, ticks;

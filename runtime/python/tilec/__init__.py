@@ -28,15 +28,14 @@ import inspect
 import json
 import operator
 import os
-import re
 import sys
 import threading
-import warnings
 import weakref
 
 from . import _memory
 from ._checks import *
 from ._structs import *
+from ._warnings import *
 
 __all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
            "TensorDescriptor", "Runtime", "Event", "Error", "CompileError"]
@@ -376,27 +375,7 @@ def _cache_folder():
     return home + "/.cache/tilec" if home.startswith("/") else None
 
 
-_STATIC_PRINT = re.compile(r"^.*: warning\[W0252\]: static_print: (.*)\n(?: .*\n)*", re.MULTILINE)
-
-
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def users_level():
-    """The stacklevel for a warning of the caller's that names the line outside of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame and frame.f_code.co_filename.startswith((_FOLDER, functools.__file__)):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def say_warnings(text):
-    """What static_print says goes to the standard output, warnings to Python's."""
-    for line in _STATIC_PRINT.findall(text):
-        print(line)
-    text = _STATIC_PRINT.sub("", text)
-    if "warning[" in text:
-        warnings.warn(text.rstrip(), stacklevel=users_level())
 
 
 @_TEXT_FN
@@ -406,7 +385,7 @@ def _on_text(user, text):
     if text.startswith("pid ("):
         sys.stdout.write(text)
     else:
-        say_warnings(text)
+        hear(text)
 
 
 class Runtime:
@@ -436,7 +415,7 @@ class Runtime:
         if status:
             raise _error(self.lib.tilec_status_name(status).decode(),
                          error.value.decode(errors="replace"))
-        jit = _JitOptions(struct_size=C.sizeof(_JitOptions), on_text=_on_text)
+        jit = _JitOptions(struct_size=C.sizeof(_JitOptions), on_text=_on_text, warn=True)
         if cache_dir is not None and on == "cuda":
             jit.cache_dir = _b(cache_dir)
             jit.tune_database = _b(os.path.join(cache_dir, "tune.db"))
@@ -459,6 +438,8 @@ class Runtime:
         return self
 
     def check(self, status):
+        if heard:
+            tell()
         if status:
             text = C.create_string_buffer(4096)
             size = self.lib.tilec_runtime_error(self.handle, text, len(text))
@@ -1020,7 +1001,7 @@ def @launcher(@grid, /, {positional}{rest}):
         @w[1], @w[2] = @g
         @w[0] = @raw_stream(@d) if {stream} is None else @stream_of({stream})
         @status = @launch(@h, @b.launch, @b.args, @b.count)
-        if @status:
+        if @status or @heard:
             @fail(@d, @status){last}
     finally:
         @free.append(@b)
@@ -1102,7 +1083,7 @@ def _generate(kernel):
     text = text.replace("@", mark)
     own = {"free": [], "new": lambda: _Buffer(len(launch)), "handles": kernel._handles,
            "make": kernel._make, "grids": _grids, "grid_words": kernel._grid_words,
-           "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail,
+           "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail, "heard": heard,
            "slow": kernel._slow, "is_tuned": bool(kernel.info["configs"]), "UNSET": _UNSET,
            "NEEDED": _NEEDED, "missing": kernel._missing, "too_many": kernel._too_many, "unknown": kernel._unknown, "key": _key,
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
@@ -1187,7 +1168,7 @@ class Kernel:
 
         def again():
             status = call(handle, b.launch, b.args, b.count)
-            if status:
+            if status or heard:
                 rt.check(status)
         return again
 

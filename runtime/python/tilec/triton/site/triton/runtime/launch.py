@@ -247,7 +247,7 @@ class Program:
                 if part.name in parts:
                     path = os.path.join(folder, part.name + ".py")
                     _write(path, parts[part.name])
-                    self.files[path] = part.file
+                    self.files[path] = tilec.stands_for[path] = part.file
         self.file = jit.file
         self.kernels = {}
 
