@@ -102,6 +102,9 @@ bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *l
 /* foreign.c: is the source no program but another language's, an array, a binary?  Reported. */
 bool tl_is_foreign(TlCompilation *comp, const char *name, const char *text, size_t len);
 
+/* undecorated.c: is the name that of a function that lacks a kernel's decorator?  Reported. */
+bool tl_report_undecorated(TlCompilation *comp, const char *name);
+
 /* metadata.c: fills comp->info and comp->json from comp->func. */
 bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 

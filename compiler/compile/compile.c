@@ -278,7 +278,13 @@ load_names(Run *r)
                              .num_assume = r->options->num_assume};
    comp->sema =
       tl_sema_new(comp->arena, comp->strings, comp->sources, &comp->diags, comp->module, &so);
-   return tl_sema_load(comp->sema, comp->ast) ? diagnosed(comp) : gave_up(comp);
+   if (!tl_sema_load(comp->sema, comp->ast))
+      return gave_up(comp);
+   if (!r->extra->num_entries)
+      tl_report_undecorated(comp, r->options->kernel);
+   for (size_t i = 0; i < r->extra->num_entries; i++)
+      tl_report_undecorated(comp, r->extra->entries[i].kernel);
+   return diagnosed(comp);
 }
 
 /* ---- TYPED ---- */
