@@ -352,7 +352,7 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
    if (p->is_annotated && p->is_pointer)
       return misfit(s, p,
                     "is a pointer and is given a number: give an array or a buffer; an "
-                    "address goes by tilec_ptr");
+                    "address goes by tilec_ptr, in Python tilec.Pointer");
    key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : int_type(p, a));
    char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(key->dtype);
    if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {

@@ -34,6 +34,7 @@ import weakref
 
 from . import _memory
 from ._checks import *
+from ._layouts import *
 from ._structs import *
 from ._warnings import *
 
@@ -327,11 +328,11 @@ def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, 
         return Program(s.lib, handle, "".join(s.text))
 
 
-def list_kernels(file=None, source=None, include_dirs=()):
+def list_kernels(file=None, source=None, include_dirs=(), kernel=None):
     """[{name, line, grid, num_warps, params: [{name, type, default, is_constexpr}],
     configs: [{text, values, num_warps, num_stages}], keys}]"""
     with _Session() as s:
-        o = _options(file, source, None, None, include_dirs)
+        o = _options(file, source, kernel, None, include_dirs)
         handle = C.c_void_p()
         try:
             s.check(s.lib.tilec_list_kernels(s.handle, C.byref(o), C.byref(handle)))
@@ -624,6 +625,7 @@ class _Reader:
     stream = None          # of the producer, where it says so
     read_only = False
     keep = None            # alive until the launch is made
+    layout = None          # of what is not in C order: shape, strides in elements, bytes of one
 
     def __init__(self, a, consumer_stream=None):
         if hasattr(a, "data_ptr") and hasattr(a, "dtype"):
@@ -660,6 +662,8 @@ class _Reader:
             raise TypeError("a nested tensor has no one shape; torch.nested.to_padded_tensor(tensor, 0.0) "
                             "makes one that kernels can use")
         self.device = _HOST if kind == "cpu" else getattr(device, "index", None) or 0
+        if hasattr(a, "is_contiguous") and not a.is_contiguous():
+            self.layout = tuple(a.shape), tuple(a.stride()), a.element_size()
         self.bytes = 0
         if self.address and hasattr(a, "untyped_storage"):      # a view of nothing has no address
             storage = a.untyped_storage()
@@ -681,7 +685,10 @@ class _Reader:
             raise TypeError("the array interface of a %s lacks %s" % (type(a).__name__, e)) from None
         self.address, self.read_only = address or 0, bool(read_only)
         self.dtype = _dtype_name(a, typestr)
-        self.bytes = _extent(shape, strides, int(typestr[2:]))
+        size = int(typestr[2:])
+        if strides is not None and 0 not in shape:
+            self.layout = tuple(shape), tuple(n // size for n in strides), size
+        self.bytes = _extent(shape, strides, size)
         self.address = self.address if self.bytes else 0     # without elements nothing is behind it
 
     def _cuda_array(self, a):
@@ -736,7 +743,7 @@ class _Reader:
 class _Buffer:
     """Room for one launch: a TilecLaunch (24 bytes), then TilecArgs (24 each) as 64-bit words."""
     __slots__ = ("words", "floats", "launch", "args", "count", "memory", "device", "first",
-                 "streams", "keep", "read_only", "tensors")
+                 "streams", "keep", "read_only", "tensors", "layouts")
 
     def __init__(self, count):
         self.memory = (C.c_int64 * (3 + 3 * count))()
@@ -745,7 +752,7 @@ class _Buffer:
         at = C.addressof(self.memory)
         self.launch, self.args, self.count = C.c_void_p(at), C.c_void_p(at + 24), _SIZE(count)
         self.device, self.first, self.streams, self.keep = _NO_ARRAY, None, set(), []
-        self.read_only, self.tensors = [], {}
+        self.read_only, self.tensors, self.layouts = [], {}, []
 
     def put(self, i, name, a, stream=None):
         """Any argument."""
@@ -784,6 +791,10 @@ class _Buffer:
                 self.streams.add(r.stream)
             if r.read_only:
                 self.read_only.append((i, name))
+            if r.layout:
+                self.layouts.append((i, r.layout))
+            if hasattr(a, "_sharedmask"):
+                warn_of_mask(name, a)
 
     def _put_descriptor(self, i, name, a, stream):
         at, words, rank = 3 + 3 * i, self.words, len(a.block_shape)
@@ -793,6 +804,7 @@ class _Buffer:
         if getattr(a, "padding", "zero") != "zero":
             raise ValueError("'%s': a tensor descriptor of the host pads with zeros" % name)
         self.put(i, name, a.base, stream)                 # its words go into the tensor's own
+        self.layouts = [at for at in self.layouts if at[0] != i]      # it has strides
         t = _Tensor(rank=rank, shape=tuple(a.shape), strides=tuple(a.strides),
                     block=tuple(a.block_shape))
         C.memmove(C.addressof(t), C.addressof(self.memory) + 8 * at, 24)
@@ -1122,6 +1134,7 @@ class Kernel:
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
             names = [k["name"] for k in found]
+            list_kernels(file, source, include_dirs, name)     # says what is wrong with its `def`
             what = "there is no kernel '%s'%s" % (name, meant(name, names) or ".") if name else \
                 "name one, as in Kernel(file, \"add\")."
             raise Error("TILEC_NOT_FOUND", "%s The file has the kernels: %s"
@@ -1298,6 +1311,8 @@ class Kernel:
         b.words[1], b.words[2] = self._grid_words(grid, values, consts, num_warps, num_stages)
         if b.read_only:
             self._check_read_only(rt, handle, b)
+        if b.layouts:
+            warn_of_layouts(self, b.layouts, values, consts)
         return rt, handle, b
 
     def _slow(self, grid, values, consts, num_warps, num_stages, stream):
@@ -1398,6 +1413,11 @@ class Module:
                         % (self._names[0] if self._names else "kernel"))
 
     def __getattr__(self, name):
+        if not name.startswith("__") and name not in self._names:
+            try:
+                list_kernels(self._how["file"], self._how["source"], self._how["include_dirs"], name)
+            except CompileError as e:                      # there is a `def` of that name
+                raise AttributeError(str(e)) from None
         if name.startswith("__") or name not in self._names:
             raise AttributeError("no kernel '%s'%s The file has the kernels: %s" % (
                 name, meant(name, self._names) or ".", ", ".join(self._names) or "none"))
