@@ -221,14 +221,6 @@ distance(const char *name, const char *candidate, unsigned limit)
    return tl_edit_distance(lower[0], lower[1], limit);
 }
 
-/* BLOCK_SIZE for BLOCK, block for BLOCK_SIZE: one is the first words of the other. */
-static bool
-are_first_words(const char *a, const char *b)
-{
-   size_t n = strlen(a), m = strlen(b), common = n < m ? n : m;
-   return common > 2 && n != m && strncasecmp(a, b, common) == 0 && (n < m ? b : a)[common] == '_';
-}
-
 void
 tl_nearest_try(TlNearest *n, const char *candidate)
 {
@@ -242,7 +234,7 @@ tl_nearest_try(TlNearest *n, const char *candidate)
    size_t room = strlen(candidate);
    bool is_end = len > 3 && room > len && room - len <= 4 && candidate[room - len - 1] == '_' &&
                  strcmp(candidate + room - len, n->name) == 0; /* warps for num_warps */
-   if (d > limit && (is_short || is_end || are_first_words(n->name, candidate)))
+   if (d > limit && (is_short || is_end))
       d = limit;
    if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
       n->distance = d;

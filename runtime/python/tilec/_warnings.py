@@ -42,8 +42,10 @@ def hear(text):
 
 def tell():
     """Warns of what was heard, notes included: at its line, or, where the text has no file, at the call."""
-    text = "".join(heard)
-    heard.clear()
+    texts = []
+    while heard:                              # other threads add to it
+        texts.append(heard.pop(0))
+    text = "".join(texts)
     for made, real in stands_for.items():
         text = text.replace(made, real)
     starts = [m.start() for m in _WARNING.finditer(text)]

@@ -418,6 +418,29 @@ launches_warn_once(void **state)
    tilec_session_free(s);
 }
 
+/* A listing for a kernel that is a plain function says so; for a name of nothing it is as any other. */
+static void
+listings_tell_of_plain_functions(void **state)
+{
+   (void)state;
+   static const char text[] = "import triton\n\ndef relu(x):\n    pass\n";
+   Heard h = {0};
+   TilecSessionOptions so = {.struct_size = sizeof so, .on_diag = hear_diag, .user = &h};
+   TilecSession *s;
+   TilecListing *l;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(text);
+   co.file = "k.py";
+   co.kernel = "other";
+   assert_int_equal(tilec_list_kernels(s, &co, &l), TILEC_OK);
+   tilec_listing_free(l);
+   co.kernel = "relu";
+   assert_int_equal(tilec_list_kernels(s, &co, &l), TILEC_BAD_SOURCE);
+   assert_non_null(strstr(h.text, "k.py:3:5: error[E0261]"));
+   assert_non_null(strstr(h.text, "write @triton.jit"));
+   tilec_session_free(s);
+}
+
 /* A small float is a bit pattern, which says nothing in another type; 2^63 and more has no sign. */
 static void
 scalars_become_floats_by_value(void **state)
@@ -805,6 +828,7 @@ test_api(void)
       cmocka_unit_test(imports_are_told),
       cmocka_unit_test(builds_and_bytes_have_names),
       cmocka_unit_test(launches_warn_once),
+      cmocka_unit_test(listings_tell_of_plain_functions),
       cmocka_unit_test(numbers_are_read_in_any_locale),
       cmocka_unit_test(allocation_fails_while_compiling),
    };
