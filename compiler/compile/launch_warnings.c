@@ -22,7 +22,7 @@ is_one_program(const TlLaunchGrid *g)
 typedef struct Asked { /* of the grid, by the kernel */
    bool axis[3];
    const TlOp *beyond; /* program_id of an axis that the grid does not have */
-   bool has_atomics;
+   bool is_noted;      /* each program leaves a trace of its own: an atomic, a line printed */
 } Asked;
 
 static Asked
@@ -31,8 +31,8 @@ find_asked(const TlFunc *f, unsigned sizes)
    Asked a = {0};
    const TlBlock *top = f->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      a.has_atomics |= op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS ||
-                       op->opcode == TL_OP_INLINE_ASM;
+      a.is_noted |= op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_ATOMIC_CAS ||
+                    op->opcode == TL_OP_INLINE_ASM || op->opcode == TL_OP_DEVICE_PRINT;
       if (op->opcode != TL_OP_PROGRAM_ID && op->opcode != TL_OP_NUM_PROGRAMS)
          continue;
       int64_t axis = tl_attr_int(op, TL_ATTR_AXIS);
@@ -69,7 +69,7 @@ warn_of_axes(const TlCompilation *comp, const TlLaunchGrid *g, TlDiags *diags)
                                    (int)tl_attr_int(a.beyond, TL_ATTR_AXIS)));
          tl_help(diags, "nothing asks for program_id(%d), whose %u programs do the same", i,
                  g->size[i]);
-      } else if (!a.has_atomics) {
+      } else if (!a.is_noted) {
          tl_report(diags, W0264, name_of(comp), i, i);
          tl_help(diags,
                  "all %u of them do the same: take tl.program_id(%d) into the offsets, or give the "

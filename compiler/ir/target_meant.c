@@ -55,8 +55,8 @@ skip_makers(const char *text)
    return text;
 }
 
-/* The GPU that a squeezed text names, alone or with letters behind it: h100pcie, 4070ti; the longest
- * name, as l40s is no l40. */
+/* The GPU that a squeezed text names, alone or with letters behind it: h100pcie, 4070ti; the
+ * longest name, as l40s is no l40. */
 static int
 named_gpu(const char *text)
 {

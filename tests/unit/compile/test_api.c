@@ -382,7 +382,8 @@ assert_launch_says(const TilecProgram *p, uint32_t programs, const char *says)
    assert_true(!says || strstr(h.text, says));
 }
 
-/* What holds for any grid comes with the compilation, the rest with the first launch that shows it. */
+/* What holds for any grid comes with the compilation, the rest with the first launch that shows
+ * it. */
 static void
 launches_warn_once(void **state)
 {
@@ -418,7 +419,8 @@ launches_warn_once(void **state)
    tilec_session_free(s);
 }
 
-/* A listing for a kernel that is a plain function says so; for a name of nothing it is as any other. */
+/* A listing for a kernel that is a plain function says so; for a name of nothing it is as any
+ * other. */
 static void
 listings_tell_of_plain_functions(void **state)
 {

@@ -996,6 +996,11 @@ def softmax_of_zeros(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, e / tl.sum(e, axis=0), i < n)
 
 
+@triton.jit
+def greets(x):
+    tl.device_print("hello ", tl.load(x))
+
+
 def codes_of(call):
     """What tilec warns of in it: (code, line behind the kernel's `def`)."""
     with warnings.catch_warnings(record=True) as said:
@@ -1019,6 +1024,7 @@ def check_slips():
     said = codes_of(lambda: summed_up[(2,)](x, y, 100, BLOCK=128))
     assert set(said) == {("W0239", at + 3), ("W0604", at + 3)}, said
     assert codes_of(lambda: summed_up[(2,)](x, y, 100, BLOCK=128)) == []
+    assert codes_of(lambda: greets[(2,)](x)) == []          # each program is heard
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "W0237")
         raises(tilec.Warning, "W0237", lambda: softmax_of_zeros[(1,)](x, y, 100, BLOCK=256))
