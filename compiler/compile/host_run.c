@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BRIEF_MS = 10 }; /* that a launch which is not about its mistakes is watched */
+enum { BRIEF_MS = 5 }; /* that a launch which is not about its mistakes is watched */
 
 typedef struct HostRun {
    TlMem mem;
