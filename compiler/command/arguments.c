@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- which kernel, which parameters ---- */
 static const TlKernelInfo *
@@ -125,6 +126,14 @@ tl_cmd_arg_find(TlCmdArgs *all, const char *name, size_t len)
    return NULL;
 }
 
+/* BLOCK for BLOCK_SIZE, x_ptr for x: one is the first words of the other. */
+static bool
+are_first_words(const char *a, const char *b)
+{
+   size_t n = strlen(a), m = strlen(b), common = n < m ? n : m;
+   return n != m && strncasecmp(a, b, common) == 0 && (n < m ? b : a)[common] == '_';
+}
+
 static void
 unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
 {
@@ -133,6 +142,9 @@ unknown_parameter(TlCmdArgs *all, const char *name, size_t len)
    TlNearest near = {.name = wanted};
    for (unsigned i = 0; i < all->num; i++)
       tl_nearest_try(&near, all->list[i].param->name);
+   for (unsigned i = 0; i < all->num && !near.best; i++)
+      if (are_first_words(wanted, all->list[i].param->name))
+         near.best = all->list[i].param->name;
    if (near.best)
       tl_cmd_error("kernel '%s' has no parameter '%s'; did you mean '%s'?", all->kernel, wanted,
                    near.best);

@@ -8,7 +8,7 @@
 #include "command/nvtx.h"
 #include "command/ptxas.h"
 #include "command/run_results.h"
-#include "command/run_warnings.h"
+#include "compile/launch_warnings.h"
 #include "exec/cpu.h"
 #include "exec/sim/sim.h"
 #include "tilec/runtime.h"
@@ -691,14 +691,31 @@ num_sizes(const RunState *r)
    return r->grid_sizes ? r->grid_sizes : n ? n : 3;
 }
 
-/* False: -Werror makes an error of one.  What the cache has was not compiled now. */
+/* False: -Werror makes an error of one. */
+static bool
+show_warnings(RunState *r, TlCompilation *comp, const TlDiag *told)
+{
+   TlLaunchGrid grid = {.sizes = num_sizes(r), .is_own = !tl_option(&r->c->cl, TL_OPT_GRID)};
+   bool is_fine = true;
+   memcpy(grid.size, r->grid, sizeof grid.size);
+   comp->diags.first = comp->diags.last = NULL; /* shown already */
+   tl_launch_warn(comp, &grid, told, &comp->diags);
+   for (const TlDiag *d = comp->diags.first; d; d = d->next)
+      is_fine &= d->severity != TL_SEV_ERROR;
+   r->has_warned = comp->diags.first != NULL;
+   comp->diags.num_errors = 0;
+   comp->error[0] = 0;
+   tl_cmd_diagnostics(r->c, comp);
+   return is_fine;
+}
+
+/* The same; what the cache has was not compiled now. */
 static bool
 warn_of_mistakes(RunState *r)
 {
-   TlRunWarnings w = {.c = r->c, .sizes = num_sizes(r), .told = r->comp.diags.first};
-   memcpy(w.grid, r->grid, sizeof w.grid);
+   const TlDiag *told = r->comp.diags.first;
    if (!r->rt)
-      return tl_run_warn(&w, &r->comp, &r->has_warned);
+      return show_warnings(r, &r->comp, told);
    TlEntrySpec entry = {r->o.kernel, r->o.signature};
    TilecCompileOptions o = r->o;
    o.stop_after = TILEC_STAGE_IR;
@@ -710,7 +727,7 @@ warn_of_mistakes(RunState *r)
    bool is_fine = true;
    if (tl_compilation_init(&comp, NULL, &extra) == TILEC_OK &&
        tl_compile(&comp, &o, &extra) == TILEC_OK)
-      is_fine = tl_run_warn(&w, &comp, &r->has_warned);
+      is_fine = show_warnings(r, &comp, told);
    tl_compilation_free(&comp);
    return is_fine;
 }

@@ -36,7 +36,8 @@ read_arch(TlCommand *c, TlOptionId id, const char **out)
       size_t len = strcspn(s, ",");
       const char *one = tl_arena_strndup(c->arena, s, len);
       if (strcmp(one, "native") != 0 && !tl_target_for(one))
-         return tl_cmd_refuse("%s", tl_unknown_arch(c->arena, one));
+         return tl_cmd_refuse("%s; native is that of this machine's GPU",
+                              tl_unknown_arch(c->arena, one));
       s += len + (s[len] == ',');
    }
    return true;

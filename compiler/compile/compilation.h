@@ -102,6 +102,9 @@ bool tl_read_file(TlArena *arena, const char *path, const char **text, size_t *l
 /* foreign.c: is the source no program but another language's, an array, a binary?  Reported. */
 bool tl_is_foreign(TlCompilation *comp, const char *name, const char *text, size_t len);
 
+/* undecorated.c: is the name that of a function that lacks a kernel's decorator?  Reported. */
+bool tl_report_undecorated(TlCompilation *comp, const char *name);
+
 /* metadata.c: fills comp->info and comp->json from comp->func. */
 bool tl_describe(TlCompilation *comp, const TilecCompileOptions *options);
 
@@ -135,6 +138,7 @@ typedef struct TlHostExtra {
    struct TlExecStats *counts; /* of the CPU executor, added to */
    struct TlSimStats *stats;   /* of the simulator, added to */
    bool as_json, in_color;     /* what on_fault is given; TilecFault has plain text */
+   bool tells;                 /* on_warning hears of the launch: see tilec.h */
 } TlHostExtra;
 /* host_run.c: runs the TYPED copy on the CPU executor or the LOWERED function on the simulator; as
  * tilec_program_run_cpu. */

@@ -278,7 +278,13 @@ load_names(Run *r)
                              .num_assume = r->options->num_assume};
    comp->sema =
       tl_sema_new(comp->arena, comp->strings, comp->sources, &comp->diags, comp->module, &so);
-   return tl_sema_load(comp->sema, comp->ast) ? diagnosed(comp) : gave_up(comp);
+   if (!tl_sema_load(comp->sema, comp->ast))
+      return gave_up(comp);
+   if (!r->extra->num_entries)
+      tl_report_undecorated(comp, r->options->kernel);
+   for (size_t i = 0; i < r->extra->num_entries; i++)
+      tl_report_undecorated(comp, r->extra->entries[i].kernel);
+   return diagnosed(comp);
 }
 
 /* ---- TYPED ---- */
@@ -515,9 +521,17 @@ tl_unknown_arch(TlArena *arena, const char *arch)
 {
    TlSb sb;
    tl_sb_init(&sb, arena);
-   bool has_blank = strchr(arch, ' ');
-   tl_sb_printf(&sb, "unknown architecture '%s'%s; tilec knows ", arch,
+   const char *product, *meant = tl_target_meant(arch, &product);
+   bool has_blank = strchr(arch, ' ') && !product;
+   tl_sb_printf(&sb, "unknown architecture '%s'%s", arch,
                 has_blank ? " (several are a list without blanks, sm_80,sm_90a)" : "");
+   if (product && !tl_target_for(meant))
+      tl_sb_printf(&sb, ": %s is %s, which is too old", product, meant);
+   else if (product)
+      tl_sb_printf(&sb, ": %s is %s", product, meant);
+   else if (meant)
+      tl_sb_printf(&sb, "; did you mean %s?", meant);
+   tl_sb_str(&sb, meant && !product ? " tilec knows " : "; tilec knows ");
    for (unsigned i = 0; tl_target_at(i); i++)
       tl_sb_printf(&sb, "%s%s", i ? ", " : "", tl_target_at(i)->arch);
    if (strchr(arch, ','))

@@ -2,6 +2,7 @@
  * back.  A program may run in many threads at once: everything made here lives in memory of its
  * own. */
 #include "base/c_locale.h"
+#include "compile/launch_warnings.h"
 #include "compile/program.h"
 #include "exec/causes.h"
 #include "exec/sim/sim.h"
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { BRIEF_MS = 5 }; /* that a launch which is not about its mistakes is watched */
 
 typedef struct HostRun {
    TlMem mem;
@@ -285,6 +288,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
    TlExecOptions o = {.threads = h->launch->num_threads,
                       .checked = h->extra.checks == TL_HOST_CHECKED,
                       .watched = h->extra.checks == TL_HOST_WATCHED,
+                      .watch_ms = h->extra.tells ? BRIEF_MS : 0,
                       .max_ms = h->launch->timeout_ms,
                       .cancel = h->launch->cancel,
                       .print = print_line,
@@ -336,6 +340,43 @@ note_launch(HostRun *h, const TlExecArg *args, unsigned n)
    memcpy(h->launched.grid, h->launch->grid, sizeof h->launched.grid);
 }
 
+/* Warnings go where the launch hears them, and are no part of a fault's message. */
+static void
+tell_warnings(HostRun *h, TlDiags *diags)
+{
+   diags->last = NULL;
+   for (TlDiag **link = &diags->first; *link;) {
+      TlDiag *d = *link;
+      if (d->severity != TL_SEV_WARNING) {
+         diags->last = d;
+         link = &d->next;
+         continue;
+      }
+      TlSb sb;
+      tl_sb_init(&sb, h->arena);
+      tl_diag_render(diags, d, false, &sb);
+      h->launch->on_warning(h->launch->user, tl_sb_cstr(&sb), sb.len);
+      *link = d->next;
+   }
+}
+
+/* What the kernel's text shows of such a grid. */
+static void
+tell_of_grid(HostRun *h)
+{
+   const uint32_t *size = h->launch->grid;
+   TlLaunchGrid grid = {.size = {size[0], size[1], size[2]},
+                        .sizes = size[2] > 1   ? 3
+                                 : size[1] > 1 ? 2
+                                               : 1,
+                        .is_own = h->comp->info.num_kernels && h->comp->info.kernels[0].grid[0]};
+   TlDiags diags;
+   tl_diags_init(&diags, h->arena, h->comp->sources);
+   diags.warnings = h->comp->diags.warnings;
+   tl_launch_warn(h->comp, &grid, h->comp->diags.first, &diags);
+   tell_warnings(h, &diags);
+}
+
 static TilecStatus
 run(HostRun *h)
 {
@@ -344,6 +385,8 @@ run(HostRun *h)
    TilecStatus status = convert_args(h, &args, &n);
    if (status != TILEC_OK)
       return status;
+   if (h->extra.tells)
+      tell_of_grid(h);
    static const TilecStatus result[] = {
       [TL_EXEC_OK] = TILEC_OK,
       [TL_EXEC_FAULT] = TILEC_FAULT,
@@ -356,6 +399,8 @@ run(HostRun *h)
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
    if (status == TILEC_OK)
       warn_of_rows(h);
+   if (h->extra.tells)
+      tell_warnings(h, &h->diags);
    if (status == TILEC_OK && h->diags.num_errors) /* -Werror */
       status = TILEC_FAULT;
    if (status != TILEC_OK || h->diags.first) /* a checked run may end well, with warnings */
@@ -420,6 +465,18 @@ tl_run_host(const TlCompilation *comp, const TilecHostLaunch *launch, const TlHo
    return status;
 }
 
+/* Is this launch one to be heard of: the program's first, or its first of many instances? */
+static bool
+is_news(const TilecProgram *program, const uint32_t grid[3])
+{
+   enum { ONE = 1, MANY = 2 };
+   atomic_uint *heard = &((TilecProgram *)(uintptr_t)program)->heard;
+   if (!grid[0] || !grid[1] || !grid[2] || atomic_load(heard) & MANY)
+      return false;
+   unsigned bit = grid[0] == 1 && grid[1] == 1 && grid[2] == 1 ? ONE : MANY;
+   return !(atomic_fetch_or(heard, bit) & (bit | MANY));
+}
+
 TilecStatus
 tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch, TilecFault *fault)
 {
@@ -428,5 +485,7 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
-   return tl_run_host(&program->comp, &l, &(TlHostExtra){0}, fault);
+   bool tells = l.on_warning && is_news(program, l.grid);
+   TlHostExtra extra = {.tells = tells, .checks = tells ? TL_HOST_WATCHED : TL_HOST_PLAIN};
+   return tl_run_host(&program->comp, &l, &extra, fault);
 }

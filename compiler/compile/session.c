@@ -129,12 +129,26 @@ send_one(TilecSession *s, TlCompilation *comp, const TlDiag *d)
    s->options.on_diag(s->options.user, &out);
 }
 
+/* What the text shows, as far as it holds for any grid. */
+static void
+add_lints(TlCompilation *comp)
+{
+   if (!comp->lints)
+      return;
+   comp->diags.warnings.initial = TL_WARNINGS_RUN;
+   for (const TlDiag *d = comp->lints; d; d = d->next)
+      if (tl_diag_group(d->code) != TL_WARNING_COUNT && !tl_diag_is_of_programs(d->code))
+         tl_diags_repeat(&comp->diags, d);
+   tl_diags_sort(&comp->diags);
+}
+
 /* Rendering allocates; running out of memory here loses the rest of the messages, nothing else. */
 static void
 send_diagnostics(TilecSession *s, TlCompilation *comp)
 {
    if (!s->options.on_diag || !comp->arena || setjmp(comp->oom))
       return;
+   add_lints(comp);
    for (const TlDiag *d = comp->diags.first; d; d = d->next) {
       send_one(s, comp, d);
       for (const TlDiag *n = d->notes; n; n = n->next)
@@ -153,6 +167,8 @@ static TilecStatus
 finish(TilecSession *s, TlCompilation *comp, TilecStatus status)
 {
    send_diagnostics(s, comp);
+   if (status == TILEC_OK && comp->diags.num_errors) /* of lints, where warnings are errors */
+      status = TILEC_BAD_SOURCE;
    memcpy(s->error, comp->error, sizeof s->error);
    bool is_silent = status != TILEC_OK && status != TILEC_BAD_SOURCE && !s->error[0];
    return is_silent ? fail(s, status, tilec_status_string(status)) : status;
@@ -241,7 +257,9 @@ run(TilecSession *s, const TilecCompileOptions *options, size_t bytes, Work *wor
 static TilecStatus
 compile(TilecProgram *p, const TilecCompileOptions *o, const TlCompileExtra *extra)
 {
-   return tl_compile(&p->comp, o, extra);
+   TlCompileExtra mine = *extra;
+   mine.lints = o->lints;
+   return tl_compile(&p->comp, o, &mine);
 }
 
 TilecStatus

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAX_THREADS = 256, TICKS_BETWEEN_LOOKS = 16 };
 enum { WORK_BETWEEN_LOOKS = 1 << 16 }; /* elements: at most tens of milliseconds */
@@ -156,6 +157,22 @@ tl_cpu_tick(TlExecThread *t, const TlExecInst *inst)
 }
 
 /* ---- programs ---- */
+static uint64_t
+own_ns(void)
+{
+   struct timespec now;
+   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Between two instructions. */
+static void
+watch_on(TlExecThread *t)
+{
+   if (t->checked && t->watch_end_ns && own_ns() > t->watch_end_ns)
+      t->checked = false;
+}
+
 bool
 tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
 {
@@ -173,8 +190,11 @@ tl_cpu_block(TlExecThread *t, const TlExecBlock *block)
       if (!inst->run(t, inst))
          return false;
       t->work += inst->num_results ? tl_cpu_count(t, inst->result[0]) : 1;
-      if (t->work >= WORK_BETWEEN_LOOKS && !tl_cpu_look(t, inst))
-         return false;
+      if (t->work >= WORK_BETWEEN_LOOKS) {
+         if (!tl_cpu_look(t, inst))
+            return false;
+         watch_on(t);
+      }
    }
    return true;
 }
@@ -225,6 +245,8 @@ thread_main(void *arg)
    TlExecThread *t = arg;
    TlExecRun *run = t->run;
    assert(t->fault.kind == TL_FAULT_NONE);
+   if (run->opts->watch_ms)
+      t->watch_end_ns = own_ns() + run->opts->watch_ms * 1000000u;
    set_args(t);
    if (!tl_cpu_block(t, t->plan->prologue)) {
       lower_failed(run, t->fault_program);
@@ -246,6 +268,7 @@ thread_main(void *arg)
          lower_failed(run, number);
          return NULL;
       }
+      watch_on(t);
       run_program(t, number);
    }
 }

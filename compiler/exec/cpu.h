@@ -144,6 +144,8 @@ typedef struct TlExecOptions {
    unsigned threads;   /* 0 = one for each core that this process may use */
    bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
    bool watched;       /* undefined values and races are warnings, and the run goes on */
+   uint64_t watch_ms;  /* watched: each thread does so for so much of its own time, and races are
+                          not looked for in large arrays; 0 = of all of the launch */
    uint64_t max_steps; /* operations one program may run; 0 = no limit */
    uint64_t max_ms;    /* wall time of the launch; 0 = no limit */
    uint64_t max_bytes; /* tile memory of all threads; 0 = 4 GiB */

@@ -85,6 +85,7 @@ typedef struct TlExecPlan {
    bool checked;          /* shadows are kept: of a checked or a watched run */
    bool is_strict;        /* of a checked run */
    bool has_empty;        /* buffers of which reads may be of nothing */
+   bool has_nan;          /* a constant is NaN */
    TlExecBlock *prologue; /* constants: once for each thread */
    TlExecBlock *body;
    size_t frame_bytes;
@@ -148,8 +149,9 @@ struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;
    uint8_t *frame;
-   bool *undef; /* by root: some element is undefined */
-   bool checked;
+   bool *undef;           /* by root: some element is undefined */
+   bool checked;          /* may end before the run does: shadows are looked at no more */
+   uint64_t watch_end_ns; /* of the thread's own time; 0 = it does not */
    uint32_t program[3];
    uint64_t program_number;
    uint64_t steps, ticks;

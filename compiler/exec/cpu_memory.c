@@ -344,7 +344,7 @@ look_at_stored(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n)
       return;
    for (size_t k = i; k < i + n; k++) {
       double x = tl_bits_to_number(v->dtype, tl_load_elem(v->dtype, data + k * v->elem_bytes));
-      if (isfinite(x) || (isinf(x) && !t->odd))
+      if (isfinite(x) || (!t->odd && (isinf(x) || t->plan->has_nan)))
          continue;
       TlExecFault what = {.kind = TL_FAULT_NOT_FINITE, .text = isnan(x) ? "nan" : "inf"};
       if (t->odd) {

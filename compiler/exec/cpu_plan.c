@@ -16,6 +16,7 @@
 #include "ir/walk.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_DEPTH = 320, NUM_CLASSES = 48, MIN_CLASS = 6 };
@@ -500,6 +501,9 @@ compile_constant(Planner *p, const TlOp *op)
    TlExecInst inst = new_inst(p, op);
    const TlValue *v = tl_result(op, 0);
    inst.result[0] = make_slot(p, v->type, is_in_batched(p, v) ? p->batch : 0, true);
+   TlDtype t = inst.result[0]->dtype;
+   p->plan->has_nan |=
+      tl_dtype_is_float(t) && isnan(tl_bits_to_number(t, tl_attr_bits(op, TL_ATTR_VALUE)));
    p->slot[v->id] = inst.result[0];
    tl_vec_push(p->arena, &p->prologue, inst);
 }

@@ -23,7 +23,10 @@ struct TlExecCell {
 #define CHANGED (UINT32_C(1) << 31)
 #define MANY (UINT32_C(1) << 30)
 
-enum { MAX_CELLS = 1 << 22 /* 48 MiB of cells, some 50 ms */ };
+enum {
+   MAX_CELLS = 1 << 22,       /* 48 MiB of cells, some 50 ms */
+   MAX_BRIEF_CELLS = 1 << 18, /* where a run is watched for a time only: some 2 ms */
+};
 
 static bool
 orders_programs(const TlFunc *f)
@@ -40,11 +43,11 @@ orders_programs(const TlFunc *f)
 void
 tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run)
 {
-   uint64_t cells = 0;
+   uint64_t cells = 0, most = run->opts->watch_ms ? MAX_BRIEF_CELLS : MAX_CELLS;
    for (unsigned i = 0; i < run->num_args; i++) {
       const TlExecBuffer *b = &run->buffers[i];
       cells += b->is_valid ? b->bytes / b->elem_bytes : 0;
-      if (cells > MAX_CELLS)
+      if (cells > most)
          return;
    }
    run->has_cells = true;

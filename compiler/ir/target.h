@@ -34,6 +34,10 @@ const TlTarget *tl_target_find(const char *arch); /* NULL if unknown */
 /* The one whose PTX a device of that name runs best: itself or, of a device that the table lacks
  * (sm_100a, sm_103, sm_121a), the newest plain one that is not newer.  NULL if there is none. */
 const TlTarget *tl_target_for(const char *arch);
+/* What somebody means who writes "h100", "NVIDIA H100 80GB HBM3", "RTX 4090", "sm90", "compute_90"
+ * or "9.0": an architecture, which may be one that tilec does not know; NULL: nothing.  *product:
+ * the GPU as its maker writes it, NULL where the text is nearly an architecture's name. */
+const char *tl_target_meant(const char *text, const char **product);
 /* The i-th known target, NULL past the end: for messages and tests. */
 const TlTarget *tl_target_at(unsigned i);
 

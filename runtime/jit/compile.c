@@ -191,6 +191,7 @@ set_target(const TlJitSource *s, TilecCompileOptions *o)
       o->ptx_version = device->max_ptx_version;
    } else {
       o->stop_after = on == TILEC_ON_CPU ? TILEC_STAGE_IR : TILEC_STAGE_LOWERED;
+      o->lints = s->jit->warns;
    }
 }
 

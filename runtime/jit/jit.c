@@ -352,7 +352,7 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
    if (p->is_annotated && p->is_pointer)
       return misfit(s, p,
                     "is a pointer and is given a number: give an array or a buffer; an "
-                    "address goes by tilec_ptr");
+                    "address goes by tilec_ptr, in Python tilec.Pointer");
    key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : int_type(p, a));
    char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(key->dtype);
    if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {
@@ -554,6 +554,14 @@ on_print(void *user, const char *line, size_t len)
    jit->on_text(jit->user, text);
 }
 
+static void
+on_warning(void *user, const char *text, size_t len)
+{
+   TlJit *jit = user;
+   (void)len; /* it ends there */
+   jit->on_text(jit->user, text);
+}
+
 static bool
 find_memory(void *user, uint64_t address, TilecMemory *out)
 {
@@ -574,6 +582,7 @@ run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, si
       .num_threads = tl_core_threads(jit->rt),
       .on_print = jit->on_text ? on_print : NULL,
       .memory = find_memory,
+      .on_warning = jit->warns ? on_warning : NULL,
       .user = jit,
    };
    TilecStatus status = tilec_program_run_cpu(program, &launch, &fault);
@@ -676,6 +685,7 @@ tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
    jit->user = o.user;
    jit->memory_limit_bytes = o.memory_limit_bytes;
    jit->never_compile = o.never_compile;
+   jit->warns = o.warn && o.on_text;
    long cores = sysconf(_SC_NPROCESSORS_ONLN);
    status = tl_flights_init(jit, o.num_workers ? o.num_workers : cores > 0 ? (uint32_t)cores : 1);
    if (status == TILEC_OK)

@@ -82,6 +82,7 @@ typedef struct TlJit {
    void *user;
    size_t memory_limit_bytes;
    bool never_compile;
+   bool warns;          /* of what `tilec run` does, on the host executors */
    uint32_t tune;       /* a TilecTunePolicy */
    char *tune_database; /* NULL = none */
    TlCache cache;

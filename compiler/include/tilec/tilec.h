@@ -186,6 +186,8 @@ typedef struct TilecCompileOptions {
                           the block several times, a scalar once for each thread */
    bool short_programs; /* blocks run many programs also where that pays for short ones only
                            (TilecKernelInfo.short_when); a launch that compiles decides itself */
+   bool lints; /* on_diag also hears what `tilec run` warns of in the kernel's text; what goes wrong
+                  between programs only is kept for a launch's on_warning, which knows the grid */
 } TilecCompileOptions;
 
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch
@@ -327,6 +329,11 @@ typedef struct TilecHostLaunch {
                                   record) gets so many blocks at most; 0 = one for each program */
    TilecMemoryFn *memory;      /* beside the arguments; NULL = there is none.  Memory of the
                                   arguments is known by its own addresses too */
+   TilecPrintFn *on_warning;   /* not NULL: a program's first launch, and its first of more than one
+                                  instance, is watched as `tilec run` does, and what is found
+                                  (undefined values, races, overflows; of a program compiled with
+                                  `lints` what its text shows of the grid) comes here: one warning
+                                  a call, notes included */
 } TilecHostLaunch;
 
 /* Runs one launch to its end on the calling thread plus num_threads - 1 more.

@@ -354,6 +354,8 @@ typedef struct TilecJitOptions {
    uint32_t tune;     /* a TilecTunePolicy, for sources that name none */
    const char *tune_database; /* file that keeps the tuner's choices, made when missing; NULL:
                                  none.  What goes wrong with it never fails a call */
+   bool warn; /* on the host executors on_text also hears what `tilec run` warns of: in a kernel's
+                 text, and in the first launches of a variant, which are watched */
 } TilecJitOptions;
 
 /* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a

@@ -28,15 +28,15 @@ import inspect
 import json
 import operator
 import os
-import re
 import sys
 import threading
-import warnings
 import weakref
 
 from . import _memory
 from ._checks import *
+from ._layouts import *
 from ._structs import *
+from ._warnings import *
 
 __all__ = ["load", "compile", "list_kernels", "library", "Module", "Kernel", "Program", "Pointer",
            "TensorDescriptor", "Runtime", "Event", "Error", "CompileError"]
@@ -328,11 +328,11 @@ def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, 
         return Program(s.lib, handle, "".join(s.text))
 
 
-def list_kernels(file=None, source=None, include_dirs=()):
+def list_kernels(file=None, source=None, include_dirs=(), kernel=None):
     """[{name, line, grid, num_warps, params: [{name, type, default, is_constexpr}],
     configs: [{text, values, num_warps, num_stages}], keys}]"""
     with _Session() as s:
-        o = _options(file, source, None, None, include_dirs)
+        o = _options(file, source, kernel, None, include_dirs)
         handle = C.c_void_p()
         try:
             s.check(s.lib.tilec_list_kernels(s.handle, C.byref(o), C.byref(handle)))
@@ -376,27 +376,7 @@ def _cache_folder():
     return home + "/.cache/tilec" if home.startswith("/") else None
 
 
-_STATIC_PRINT = re.compile(r"^.*: warning\[W0252\]: static_print: (.*)\n(?: .*\n)*", re.MULTILINE)
-
-
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def users_level():
-    """The stacklevel for a warning of the caller's that names the line outside of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame and frame.f_code.co_filename.startswith((_FOLDER, functools.__file__)):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def say_warnings(text):
-    """What static_print says goes to the standard output, warnings to Python's."""
-    for line in _STATIC_PRINT.findall(text):
-        print(line)
-    text = _STATIC_PRINT.sub("", text)
-    if "warning[" in text:
-        warnings.warn(text.rstrip(), stacklevel=users_level())
 
 
 @_TEXT_FN
@@ -406,7 +386,7 @@ def _on_text(user, text):
     if text.startswith("pid ("):
         sys.stdout.write(text)
     else:
-        say_warnings(text)
+        hear(text)
 
 
 class Runtime:
@@ -436,7 +416,7 @@ class Runtime:
         if status:
             raise _error(self.lib.tilec_status_name(status).decode(),
                          error.value.decode(errors="replace"))
-        jit = _JitOptions(struct_size=C.sizeof(_JitOptions), on_text=_on_text)
+        jit = _JitOptions(struct_size=C.sizeof(_JitOptions), on_text=_on_text, warn=True)
         if cache_dir is not None and on == "cuda":
             jit.cache_dir = _b(cache_dir)
             jit.tune_database = _b(os.path.join(cache_dir, "tune.db"))
@@ -459,6 +439,8 @@ class Runtime:
         return self
 
     def check(self, status):
+        if heard:
+            tell()
         if status:
             text = C.create_string_buffer(4096)
             size = self.lib.tilec_runtime_error(self.handle, text, len(text))
@@ -643,6 +625,7 @@ class _Reader:
     stream = None          # of the producer, where it says so
     read_only = False
     keep = None            # alive until the launch is made
+    layout = None          # of what is not in C order: shape, strides in elements, bytes of one
 
     def __init__(self, a, consumer_stream=None):
         if hasattr(a, "data_ptr") and hasattr(a, "dtype"):
@@ -679,6 +662,8 @@ class _Reader:
             raise TypeError("a nested tensor has no one shape; torch.nested.to_padded_tensor(tensor, 0.0) "
                             "makes one that kernels can use")
         self.device = _HOST if kind == "cpu" else getattr(device, "index", None) or 0
+        if hasattr(a, "is_contiguous") and not a.is_contiguous():
+            self.layout = tuple(a.shape), tuple(a.stride()), a.element_size()
         self.bytes = 0
         if self.address and hasattr(a, "untyped_storage"):      # a view of nothing has no address
             storage = a.untyped_storage()
@@ -700,7 +685,10 @@ class _Reader:
             raise TypeError("the array interface of a %s lacks %s" % (type(a).__name__, e)) from None
         self.address, self.read_only = address or 0, bool(read_only)
         self.dtype = _dtype_name(a, typestr)
-        self.bytes = _extent(shape, strides, int(typestr[2:]))
+        size = int(typestr[2:])
+        if strides is not None and 0 not in shape:
+            self.layout = tuple(shape), tuple(n // size for n in strides), size
+        self.bytes = _extent(shape, strides, size)
         self.address = self.address if self.bytes else 0     # without elements nothing is behind it
 
     def _cuda_array(self, a):
@@ -755,7 +743,7 @@ class _Reader:
 class _Buffer:
     """Room for one launch: a TilecLaunch (24 bytes), then TilecArgs (24 each) as 64-bit words."""
     __slots__ = ("words", "floats", "launch", "args", "count", "memory", "device", "first",
-                 "streams", "keep", "read_only", "tensors")
+                 "streams", "keep", "read_only", "tensors", "layouts")
 
     def __init__(self, count):
         self.memory = (C.c_int64 * (3 + 3 * count))()
@@ -764,7 +752,7 @@ class _Buffer:
         at = C.addressof(self.memory)
         self.launch, self.args, self.count = C.c_void_p(at), C.c_void_p(at + 24), _SIZE(count)
         self.device, self.first, self.streams, self.keep = _NO_ARRAY, None, set(), []
-        self.read_only, self.tensors = [], {}
+        self.read_only, self.tensors, self.layouts = [], {}, []
 
     def put(self, i, name, a, stream=None):
         """Any argument."""
@@ -803,6 +791,10 @@ class _Buffer:
                 self.streams.add(r.stream)
             if r.read_only:
                 self.read_only.append((i, name))
+            if r.layout:
+                self.layouts.append((i, r.layout))
+            if hasattr(a, "_sharedmask"):
+                warn_of_mask(name, a)
 
     def _put_descriptor(self, i, name, a, stream):
         at, words, rank = 3 + 3 * i, self.words, len(a.block_shape)
@@ -812,6 +804,7 @@ class _Buffer:
         if getattr(a, "padding", "zero") != "zero":
             raise ValueError("'%s': a tensor descriptor of the host pads with zeros" % name)
         self.put(i, name, a.base, stream)                 # its words go into the tensor's own
+        self.layouts = [at for at in self.layouts if at[0] != i]      # it has strides
         t = _Tensor(rank=rank, shape=tuple(a.shape), strides=tuple(a.strides),
                     block=tuple(a.block_shape))
         C.memmove(C.addressof(t), C.addressof(self.memory) + 8 * at, 24)
@@ -1020,7 +1013,7 @@ def @launcher(@grid, /, {positional}{rest}):
         @w[1], @w[2] = @g
         @w[0] = @raw_stream(@d) if {stream} is None else @stream_of({stream})
         @status = @launch(@h, @b.launch, @b.args, @b.count)
-        if @status:
+        if @status or @heard:
             @fail(@d, @status){last}
     finally:
         @free.append(@b)
@@ -1102,7 +1095,7 @@ def _generate(kernel):
     text = text.replace("@", mark)
     own = {"free": [], "new": lambda: _Buffer(len(launch)), "handles": kernel._handles,
            "make": kernel._make, "grids": _grids, "grid_words": kernel._grid_words,
-           "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail,
+           "stream_of": _stream, "launch": library()._launch, "fail": kernel._fail, "heard": heard,
            "slow": kernel._slow, "is_tuned": bool(kernel.info["configs"]), "UNSET": _UNSET,
            "NEEDED": _NEEDED, "missing": kernel._missing, "too_many": kernel._too_many, "unknown": kernel._unknown, "key": _key,
            "extent": lambda a: _Reader(a).bytes, "I1": _I1, "I32": _I32, "I64": _I64,
@@ -1141,6 +1134,7 @@ class Kernel:
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
             names = [k["name"] for k in found]
+            list_kernels(file, source, include_dirs, name)     # says what is wrong with its `def`
             what = "there is no kernel '%s'%s" % (name, meant(name, names) or ".") if name else \
                 "name one, as in Kernel(file, \"add\")."
             raise Error("TILEC_NOT_FOUND", "%s The file has the kernels: %s"
@@ -1187,7 +1181,7 @@ class Kernel:
 
         def again():
             status = call(handle, b.launch, b.args, b.count)
-            if status:
+            if status or heard:
                 rt.check(status)
         return again
 
@@ -1317,6 +1311,8 @@ class Kernel:
         b.words[1], b.words[2] = self._grid_words(grid, values, consts, num_warps, num_stages)
         if b.read_only:
             self._check_read_only(rt, handle, b)
+        if b.layouts:
+            warn_of_layouts(self, b.layouts, values, consts)
         return rt, handle, b
 
     def _slow(self, grid, values, consts, num_warps, num_stages, stream):
@@ -1417,6 +1413,11 @@ class Module:
                         % (self._names[0] if self._names else "kernel"))
 
     def __getattr__(self, name):
+        if not name.startswith("__") and name not in self._names:
+            try:
+                list_kernels(self._how["file"], self._how["source"], self._how["include_dirs"], name)
+            except CompileError as e:                      # there is a `def` of that name
+                raise AttributeError(str(e)) from None
         if name.startswith("__") or name not in self._names:
             raise AttributeError("no kernel '%s'%s The file has the kernels: %s" % (
                 name, meant(name, self._names) or ".", ", ".join(self._names) or "none"))

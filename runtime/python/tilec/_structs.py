@@ -58,7 +58,8 @@ class _CompileOptions(C.Structure):
                 ("timeout_ms", C.c_uint32), ("values", C.POINTER(_Define)), ("num_values", _SIZE),
                 ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE),
                 ("tma", C.c_int), ("fp32_dot", C.c_char_p),
-                ("print_threads", C.c_bool), ("short_programs", C.c_bool)]
+                ("print_threads", C.c_bool), ("short_programs", C.c_bool),
+                ("lints", C.c_bool)]
 
 
 class _Param(C.Structure):
@@ -136,7 +137,7 @@ class _JitOptions(C.Structure):
                 ("num_workers", C.c_uint32), ("cache_dir", C.c_char_p),
                 ("cache_bytes", C.c_uint64), ("cache_layers", C.POINTER(C.c_char_p)),
                 ("num_cache_layers", _SIZE), ("ptxas", C.c_char_p), ("tune", C.c_uint32),
-                ("tune_database", C.c_char_p)]
+                ("tune_database", C.c_char_p), ("warn", C.c_bool)]
 
 
 class _TuneOptions(C.Structure):

@@ -338,6 +338,111 @@ scalar_launch(const char *signature, TilecArg value)
    return stored_scalar(text, signature, value, &y);
 }
 
+/* ---- what a launch warns of ---- */
+typedef struct Heard {
+   unsigned num;
+   char text[4096];
+} Heard;
+
+static void
+hear(void *user, const char *text, size_t len)
+{
+   Heard *h = user;
+   size_t at = strlen(h->text);
+   assert_int_equal(strlen(text), len);
+   h->num++;
+   snprintf(h->text + at, sizeof h->text - at, "%s", text);
+}
+
+static void
+hear_diag(void *user, const TilecDiag *d)
+{
+   hear(user, d->rendered, strlen(d->rendered));
+}
+
+static void
+assert_launch_says(const TilecProgram *p, uint32_t programs, const char *says)
+{
+   float x[64], total = 0;
+   Heard h = {0};
+   for (int i = 0; i < 64; i++)
+      x[i] = (float)i;
+   TilecArg args[] = {tilec_ptr(TILEC_DTYPE_NONE, x, sizeof x),
+                      tilec_ptr(TILEC_DTYPE_NONE, &total, sizeof total), tilec_int(TILEC_I32, 50)};
+   TilecHostLaunch l = {.struct_size = sizeof l,
+                        .grid = {programs, 1, 1},
+                        .args = args,
+                        .num_args = 3,
+                        .num_threads = 1,
+                        .user = &h};
+   assert_int_equal(tilec_program_run_cpu(p, &l, NULL), TILEC_OK); /* asks for nothing */
+   l.on_warning = hear;
+   assert_int_equal(tilec_program_run_cpu(p, &l, NULL), TILEC_OK);
+   assert_int_equal(h.num > 0, says != NULL);
+   assert_true(!says || strstr(h.text, says));
+}
+
+/* What holds for any grid comes with the compilation, the rest with the first launch that shows
+ * it. */
+static void
+launches_warn_once(void **state)
+{
+   (void)state;
+   static const char text[] = "@kernel\ndef k(x: *fp32, total: *fp32, n: i32):\n"
+                              "    c = arange(0, 32)\n"
+                              "    i = program_id(0) * 32 + c\n"
+                              "    v = load(x + i, i < n, other=0.0)\n"
+                              "    v = where(c >= 0 & c < n, v, 1.0)\n"
+                              "    store(total, sum(v, axis=0))\n";
+   Heard h = {0};
+   TilecSessionOptions so = {.struct_size = sizeof so, .on_diag = hear_diag, .user = &h};
+   TilecSession *s;
+   TilecProgram *p;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(text);
+   co.signature = co.remarks = NULL;
+   co.stop_after = TILEC_STAGE_IR;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+   assert_null(strstr(h.text, "warning[W0209]"));
+   tilec_program_free(p);
+   co.lints = true;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
+   assert_non_null(strstr(h.text, "warning[W0209]"));
+   assert_launch_says(p, 0, NULL);
+   assert_launch_says(p, 1, NULL);
+   assert_launch_says(p, 2, "warning[W0604]");
+   assert_launch_says(p, 2, NULL);
+   assert_launch_says(p, 1, NULL);
+   tilec_program_free(p);
+   co.warnings_are_errors = true;
+   assert_int_equal(tilec_compile(s, &co, &p), TILEC_BAD_SOURCE);
+   tilec_session_free(s);
+}
+
+/* A listing for a kernel that is a plain function says so; for a name of nothing it is as any
+ * other. */
+static void
+listings_tell_of_plain_functions(void **state)
+{
+   (void)state;
+   static const char text[] = "import triton\n\ndef relu(x):\n    pass\n";
+   Heard h = {0};
+   TilecSessionOptions so = {.struct_size = sizeof so, .on_diag = hear_diag, .user = &h};
+   TilecSession *s;
+   TilecListing *l;
+   assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
+   TilecCompileOptions co = compile_options(text);
+   co.file = "k.py";
+   co.kernel = "other";
+   assert_int_equal(tilec_list_kernels(s, &co, &l), TILEC_OK);
+   tilec_listing_free(l);
+   co.kernel = "relu";
+   assert_int_equal(tilec_list_kernels(s, &co, &l), TILEC_BAD_SOURCE);
+   assert_non_null(strstr(h.text, "k.py:3:5: error[E0261]"));
+   assert_non_null(strstr(h.text, "write @triton.jit"));
+   tilec_session_free(s);
+}
+
 /* A small float is a bit pattern, which says nothing in another type; 2^63 and more has no sign. */
 static void
 scalars_become_floats_by_value(void **state)
@@ -724,6 +829,8 @@ test_api(void)
       cmocka_unit_test(decorators_switch_specialisation_off),
       cmocka_unit_test(imports_are_told),
       cmocka_unit_test(builds_and_bytes_have_names),
+      cmocka_unit_test(launches_warn_once),
+      cmocka_unit_test(listings_tell_of_plain_functions),
       cmocka_unit_test(numbers_are_read_in_any_locale),
       cmocka_unit_test(allocation_fails_while_compiling),
    };

@@ -6,6 +6,7 @@ is not installed.
     === name
     > words | words     all are in the answer; "a or b": one of them
     ! fine              no mistake: it must run
+    ! silent            no mistake: it must run without a warning
     ! unanswered: why   counted; an error once it is answered
     program             after HEAD
 
@@ -58,6 +59,58 @@ def needs_block(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, tl.load(x + i, i < n), i < n)
 
 
+@triton.jit
+def sums(x, out, cols, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    v = tl.load(x + tl.program_id(0) * cols + c, mask=c < cols, other=0.0)
+    tl.store(out + tl.program_id(0), tl.sum(v, axis=0))
+
+
+@triton.jit
+def sums_unmasked(x, out, cols, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    tl.store(out, tl.sum(tl.load(x + c, mask=c < cols), axis=0))
+
+
+@triton.jit
+def strided(x, out, cols, across, down, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    v = tl.load(x + tl.program_id(0) * across + c * down, mask=c < cols, other=0.0)
+    tl.store(out + tl.program_id(0), tl.sum(v, axis=0))
+
+
+@triton.jit
+def added(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out, tl.load(out) + tl.sum(tl.load(x + i, i < n, other=0.0), axis=0))
+
+
+@triton.jit
+def softmax(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, i < n, other=0.0)
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + i, e / tl.sum(e, axis=0), i < n)
+
+
+@triton.jit
+def shifted(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i + 1, tl.load(x + i, i < n), i < n)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 16})], key=["n"])
+@triton.jit
+def tuned(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, i < n), i < n)
+
+
+class Interface:
+    def __init__(self, protocol, address):
+        setattr(self, protocol, {"data": (address, False), "typestr": "<f4", "shape": (16,), "version": 3})
+
+
 """
 TORCH = "import torch\nT = torch.zeros(64)\n"
 LEAST = 0.97                                  # of the mistakes
@@ -85,6 +138,8 @@ class Mistake:
             said = "%s: %s" % (type(e).__name__, e)
             return self.judged(said, e, path), said
         said = "; ".join(str(w.message) for w in warned)
+        if self.mark == "silent":
+            return ["warned"] if said else [], "no error; warned: " + said
         bad = [] if self.mark == "fine" else self.missing(said) or ([] if said else ["accepted"])
         return bad, "no error; warned: " + said
 
@@ -94,7 +149,7 @@ class Mistake:
                 if not any(x.lower() in said for x in w.split(" or "))]
 
     def judged(self, said, error, path):
-        bad = ["not fine"] if self.mark == "fine" else self.missing(said)
+        bad = ["not fine"] if self.mark in ("fine", "silent") else self.missing(said)
         frames = [f.filename for f in traceback.extract_tb(error.__traceback__)]
         if path not in frames and path not in said:
             bad.append("no place")

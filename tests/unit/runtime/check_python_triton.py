@@ -971,7 +971,63 @@ def check_warnings():
             warnings.simplefilter("always")
             way()
         assert [words in str(w.message) for w in said] == [True], (words, said)
-        assert said[0].filename == __file__ and said[0].lineno == way.__code__.co_firstlineno, str(said[0])
+        line = way.__code__.co_firstlineno if "follow" in words else warned.def_line + 2
+        assert (said[0].filename, said[0].lineno) == (__file__, line), str(said[0])
+
+
+@triton.jit
+def summed_up(x, total, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    s = tl.sum(tl.load(x + i, i < n, other=0.0), axis=0)
+    tl.store(total, tl.load(total) + s)
+
+
+@triton.jit
+def part_left_out(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y, tl.sum(tl.load(x + i, i < n), axis=0))
+
+
+@triton.jit
+def softmax_of_zeros(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, i < n, other=0.0)
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + i, e / tl.sum(e, axis=0), i < n)
+
+
+@triton.jit
+def greets(x):
+    tl.device_print("hello ", tl.load(x))
+
+
+def codes_of(call):
+    """What tilec warns of in it: (code, line behind the kernel's `def`)."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        call()
+    assert all(w.category is tilec.Warning and w.filename == __file__ for w in said), list(map(str, said))
+    return [(str(w.message)[:5], w.lineno) for w in said]
+
+
+def check_slips():
+    """What `tilec run` warns of, at the line of the kernel, once for a variant."""
+    x, y = floats(100), floats(128)
+    at = softmax_of_zeros.def_line
+    assert codes_of(lambda: softmax_of_zeros[(1,)](x, y, 100, BLOCK=128)) == [("W0237", at + 4)]
+    assert codes_of(lambda: softmax_of_zeros[(1,)](x, y, 100, BLOCK=128)) == []
+    at = part_left_out.def_line
+    assert codes_of(lambda: part_left_out[(1,)](x, y, 100, BLOCK=128)) == [("W0605", at + 2)]
+    # one program does no wrong; many do, and the text shows it
+    at = summed_up.def_line
+    assert codes_of(lambda: summed_up[(1,)](x, y, 100, BLOCK=128)) == []
+    said = codes_of(lambda: summed_up[(2,)](x, y, 100, BLOCK=128))
+    assert set(said) == {("W0239", at + 3), ("W0604", at + 3)}, said
+    assert codes_of(lambda: summed_up[(2,)](x, y, 100, BLOCK=128)) == []
+    assert codes_of(lambda: greets[(2,)](x)) == []          # each program is heard
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "W0237")
+        raises(tilec.Warning, "W0237", lambda: softmax_of_zeros[(1,)](x, y, 100, BLOCK=256))
 
 
 def check_words():
@@ -992,6 +1048,7 @@ def check_words():
 
 
 for check in (check_text, check_files, check_modules, check_two_threads, check_launches, check_variants,
-              check_tuning, check_host, check_libraries, check_memory, check_gluon, check_listener, check_settings, check_warnings, check_words):
+              check_tuning, check_host, check_libraries, check_memory, check_gluon, check_listener, check_settings, check_warnings, check_slips,
+              check_words):
     check()
     print("%s: ok" % check.__name__)

@@ -147,6 +147,7 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
    mock.num_warps = o->num_warps;
    mock.tma = o->tma;
    mock.short_programs = o->short_programs;
+   mock.lints = o->lints;
    snprintf(mock.signature, sizeof mock.signature, "%s", o->signature);
    snprintf(mock.arch, sizeof mock.arch, "%s", o->arch ? o->arch : "");
    mock.defines[0] = 0;

@@ -292,6 +292,43 @@ host_executor_runs_the_program(void **state)
    stop();
 }
 
+static char warned[64];
+
+static void
+hear(void *user, const char *text)
+{
+   assert_null(user);
+   snprintf(warned, sizeof warned, "%s", text);
+}
+
+static TilecStatus
+warn(const TilecHostLaunch *launch, TilecFault *fault)
+{
+   (void)fault;
+   if (launch->on_warning)
+      launch->on_warning(launch->user, "x.tile:4:9: warning[W0604]", 26);
+   return TILEC_OK;
+}
+
+/* Where it is asked for, and where there is somebody to hear it. */
+static void
+host_launches_warn(void **state)
+{
+   (void)state;
+   for (int i = 0; i < 4; i++) {
+      jit_options.warn = i & 1;
+      jit_options.on_text = i & 2 ? hear : NULL;
+      start(TILEC_ON_CPU);
+      mock.run = warn;
+      warned[0] = 0;
+      TilecArg x = tilec_ptr(TILEC_FP16, warned, sizeof warned);
+      assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, 9, 5u), TILEC_OK);
+      assert_int_equal(mock.lints, i == 3);
+      assert_string_equal(warned, i == 3 ? "x.tile:4:9: warning[W0604]" : "");
+      stop();
+   }
+}
+
 static void *
 launch_kinds(void *arg)
 {
@@ -798,6 +835,7 @@ test_jit(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_compile_per_set_of_facts),
       cmocka_unit_test(mistakes_are_reported),
+      cmocka_unit_test(host_launches_warn),
       cmocka_unit_test(host_executor_runs_the_program),
       cmocka_unit_test(racing_misses_compile_once),
       cmocka_unit_test(integers_are_as_wide_as_they_need),

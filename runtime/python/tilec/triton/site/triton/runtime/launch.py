@@ -168,6 +168,7 @@ def is_plain_descriptor(v):
 
 # ---- errors --------------------------------------------------------------------------------------
 
+_TUPLE_HELP = re.compile(r"^ += help: one value is wanted: .*\n", re.MULTILINE)
 _PLACE = re.compile(r"^(.+?):(\d+):(\d+): (error|note)\b(.*)", re.MULTILINE)
 
 
@@ -216,6 +217,8 @@ def translated(e, notes=None, files=None, functions=()):
         text = text.split("\n", 1)[-1].rstrip()
         for name, why in (notes or {}).items():
             if "'%s'" % name in text:
+                text = re.sub(r"(unknown name '%s'\n(?: .*\n)*?) +(= help: a size is a parameter, .*), or .*"
+                              % re.escape(name), r"\1      \2", text)
                 text += "\nnote: %s: %s" % (name, why)
         return _compilation_error(text, functions)
     if e.status == "TILEC_FAULT":
@@ -247,7 +250,7 @@ class Program:
                 if part.name in parts:
                     path = os.path.join(folder, part.name + ".py")
                     _write(path, parts[part.name])
-                    self.files[path] = part.file
+                    self.files[path] = tilec.stands_for[path] = part.file
         self.file = jit.file
         self.kernels = {}
 
@@ -506,6 +509,9 @@ class Launcher:
                 if name not in self.jit.arg_names and name not in _OPTIONS:
                     raise TypeError("%s; '%s' is none of its parameters%s"
                                     % (e, name, tilec.meant(name, self.jit.arg_names, "it takes"))) from None
+            if self.jit.arg_names[:1] == ["self"]:
+                raise TypeError("%s; a kernel is no method, and 'self' one of its arguments: leave it out"
+                                % e) from None
             raise
 
     def call_of(self, bound, options):
@@ -625,7 +631,7 @@ class Launcher:
                 v = bound[p.name]
                 if not p.is_constexpr and isinstance(v, (str, list, tuple)):
                     e.error_message = "%s\nnote: argument '%s' is a %s%s" % (
-                        e.message, p.name, type(v).__name__, tilec._array_instead(v))
+                        _TUPLE_HELP.sub("", e.message), p.name, type(v).__name__, tilec._array_instead(v))
             raise
 
     def _go(self, call, compiled, grid, bound):
@@ -699,7 +705,10 @@ def element_name(v):
     """tilec's name for the elements of an array."""
     if isinstance(v, tilec.Pointer):
         return v.dtype
-    if isinstance(v.dtype, core.dtype):
+    dtype = getattr(v, "dtype", None)
+    if dtype is None:                         # an object with one of the protocols alone
+        return tilec._Reader(v).dtype
+    if isinstance(dtype, core.dtype):
         name = _NAMES_OF_TL.get(str(v.dtype))
         if name is None:
             raise CompilationError(None, None, "type %s %s" % (v.dtype, OTHER_VENDORS))
