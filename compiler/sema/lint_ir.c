@@ -65,9 +65,13 @@ check_lanes(TlSema *s, const TlOp *op)
       const TlOp *load = bare_load(tl_arg(op, i), &steps);
       if (!load)
          continue;
-      tl_report(s->diags, W0206, op->range, called_name(s, op));
+      const char *name = called_name(s, op);
+      tl_report(s->diags, W0206, op->range, name);
       tl_note(s->diags, N0200, load->range, "the load");
-      tl_help(s->diags, "give the load what the others are to be: other=0.0");
+      tl_help(s->diags, "give the load what the others are to be: other=%s",
+              strstr(name, "max")   ? "-float(\"inf\")"
+              : strstr(name, "min") ? "float(\"inf\")"
+                                    : "0.0");
       return;
    }
 }
