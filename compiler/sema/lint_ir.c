@@ -55,6 +55,22 @@ called_name(TlSema *s, const TlOp *op)
                                 : tl_source_name(op);
 }
 
+/* What lanes that count for nothing have: of the greatest of what was loaded -inf, and 0 of abs(x). */
+static const char *
+neutral_value(const TlOp *op, const TlValue *v)
+{
+   const TlOp *last = op->opcode == TL_OP_REDUCE ? op->regions[0]->block->last : NULL;
+   const TlOp *by = last && last->num_args == 1 ? tl_arg(last, 0)->def : NULL;
+   while (v->def && v->def->num_args == 1 &&
+          (v->def->opcode == TL_OP_CAST ||
+           (is_same_elements(v->def) && !tl_has_trait(v->def, TL_TRAIT_ELTWISE))))
+      v = tl_arg(v->def, 0);
+   bool is_loaded = v->def && v->def->opcode == TL_OP_LOAD;
+   return is_loaded && by && by->opcode == TL_OP_MAX   ? "-float(\"inf\")"
+          : is_loaded && by && by->opcode == TL_OP_MIN ? "float(\"inf\")"
+                                                       : "0.0";
+}
+
 static void
 check_lanes(TlSema *s, const TlOp *op)
 {
@@ -65,13 +81,10 @@ check_lanes(TlSema *s, const TlOp *op)
       const TlOp *load = bare_load(tl_arg(op, i), &steps);
       if (!load)
          continue;
-      const char *name = called_name(s, op);
-      tl_report(s->diags, W0206, op->range, name);
+      tl_report(s->diags, W0206, op->range, called_name(s, op));
       tl_note(s->diags, N0200, load->range, "the load");
       tl_help(s->diags, "give the load what the others are to be: other=%s",
-              strstr(name, "max")   ? "-float(\"inf\")"
-              : strstr(name, "min") ? "float(\"inf\")"
-                                    : "0.0");
+              neutral_value(op, tl_arg(op, i)));
       return;
    }
 }
@@ -441,11 +454,16 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_sums(&facts);
    tl_lint_axes(&facts);
    tl_lint_running(&facts);
+   tl_lint_extrema(&facts);
    tl_lint_stores(&facts);
    tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);
+   const TlOp *told = NULL; /* it is no reduction that is meant */
+   for (const TlOp *op = top->first; op && !told; op = tl_walk_next(op, top))
+      told = tl_lint_replaced(s, op);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      tl_sema_lint_lanes(s, a, op);
+      if (op != told)
+         tl_sema_lint_lanes(s, a, op);
 }
 
 void
