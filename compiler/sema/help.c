@@ -1,7 +1,6 @@
 /* See help.h. */
 #include "sema/help.h"
 #include "ir/control.h"
-#include "sema/generic.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -196,9 +195,8 @@ tl_help_arange(TlSema *s, const TlCall *call)
       from, is_from_zero ? "" : tl_arena_printf(s->arena, "%.40s + ", from), to);
 }
 
-/* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
-static const TlValue *
-value_named(const TlBlock *in, const char *name)
+const TlValue *
+tl_value_named(const TlBlock *in, const char *name)
 {
    while (in) {
       for (const TlOp *op = in->last; op; op = op->prev)
@@ -245,7 +243,7 @@ quotient_before_loop(const TlValue *carried, unsigned *steps)
       return NULL;
    unsigned init = tl_first_init(loop) + carried->index - tl_first_carried(loop);
    const TlValue *v = init < loop->num_args ? tl_arg(loop, init)
-                      : carried->name       ? value_named(loop->block, carried->name)
+                      : carried->name       ? tl_value_named(loop->block, carried->name)
                                             : NULL; /* of a loop that is not built to its end */
    return quotient_in(v, steps);
 }
@@ -440,91 +438,6 @@ tl_help_exchanged(TlSema *s, const TlValue *a, const TlValue *b, unsigned rank,
                           "the operands of 'dot' are exchanged: dot(right, left) of these two has "
                           "the shape %s",
                           tl_shape_text(s, rank, shape));
-}
-
-static bool
-is_around(const TlNode *n, TlRange range)
-{
-   return n->range.begin <= range.begin && range.end <= n->range.end;
-}
-
-typedef struct Beside { /* what a sum or a difference takes beside a place in it */
-   TlRange place;
-   const TlNode *name;
-} Beside;
-
-static void
-find_beside(void *user, TlNode *n)
-{
-   Beside *b = user;
-   if (!is_around(n, b->place))
-      return;
-   const TlAstBinary *sum = n->kind == TL_AST_BINARY ? tl_ast_Binary(n) : NULL;
-   if (sum && (sum->op == TL_AST_OP_ADD || sum->op == TL_AST_OP_SUB)) {
-      const TlNode *other = is_around(sum->left, b->place) ? sum->right : sum->left;
-      b->name = other->kind == TL_AST_NAME ? other : b->name;
-   }
-   tl_ast_children(n, find_beside, user);
-}
-
-/* The type of the tile that the product is added to; NULL: it is to none that is known. */
-static const TlType *
-added_to(TlSema *s, const TlCall *call, const TlSv *acc)
-{
-   const TlNode *n = tl_written_at(s, call->range).statement;
-   Beside b = {.place = call->range};
-   if (acc->kind == TL_SV_VALUE)
-      return acc->value->type;
-   if (!n)
-      return NULL;
-   find_beside(&b, (TlNode *)n);
-   const TlAstAugAssign *aug = n->kind == TL_AST_AUG_ASSIGN ? tl_ast_AugAssign(n) : NULL;
-   bool is_sum = aug && (aug->op == TL_AST_OP_ADD || aug->op == TL_AST_OP_SUB);
-   if (!b.name && is_sum && aug->target->kind == TL_AST_NAME)
-      b.name = aug->target;
-   const TlValue *sum = b.name ? value_named(s->b.block, tl_ast_Name(b.name)->id) : NULL;
-   return sum ? sum->type : NULL;
-}
-
-typedef struct Repair {
-   bool fits;
-   uint32_t rows, columns; /* of the product, then */
-   const char *text;
-} Repair;
-
-const char *
-tl_help_dot_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b,
-                   const TlSv *acc)
-{
-   enum { RIGHT, LEFT, EXCHANGE, NUM };
-   const TlType *x = a->type, *y = b->type, *sum = added_to(s, call, acc);
-   unsigned r = x->rank;
-   uint32_t m = x->shape[r - 2], k = x->shape[r - 1], l = y->shape[r - 2], n = y->shape[r - 1];
-   Repair all[NUM] = {
-      [RIGHT] = {k == n, m, l, "transpose the right operand"},
-      [LEFT] = {m == l, k, n, "transpose the left operand"},
-      [EXCHANGE] = {n == m, l, k, "exchange the operands"},
-   };
-   bool is_known = sum && tl_type_is_tile(sum) && sum->rank == r, any = false;
-   for (unsigned i = 0; is_known && i < NUM; i++)
-      any |= all[i].fits && all[i].rows == sum->shape[r - 2] && all[i].columns == sum->shape[r - 1];
-   for (unsigned i = 0; any && i < NUM; i++)
-      all[i].fits &= all[i].rows == sum->shape[r - 2] && all[i].columns == sum->shape[r - 1];
-   TlSb out;
-   tl_sb_init(&out, s->arena);
-   for (unsigned i = 0; i < NUM; i++) {
-      if (!all[i].fits)
-         continue;
-      const char *arg = tl_range_text(s, tl_call_arg_range(call, i == LEFT ? 0 : 1));
-      bool is_short = *arg && strlen(arg) <= 40 && !strpbrk(arg, "\n=,");
-      tl_sb_printf(&out, "%s%s", out.len ? "; or " : "", all[i].text);
-      if (i == EXCHANGE)
-         tl_sb_printf(&out, ", dot(right, left)");
-      else
-         tl_sb_printf(&out, ": tl.trans(%s)", is_short ? arg : i == LEFT ? "a" : "b");
-      tl_sb_printf(&out, ", for a product of [%u, %u]", all[i].rows, all[i].columns);
-   }
-   return out.len ? tl_sb_cstr(&out) : NULL;
 }
 
 const char *

@@ -23,7 +23,7 @@ const char *tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, con
 const char *tl_help_exchanged(TlSema *s, const TlValue *a, const TlValue *b, unsigned rank,
                               const uint32_t *shape);
 /* dot(a, b, acc) whose inner dimensions differ: what brings them together, that first which is most
- * often meant; where the product is added to a tile, what gives its shape. */
+ * often meant; where the use of the product tells its shape, what gives that (help_dot.c). */
 const char *tl_help_dot_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b,
                                const TlSv *acc);
 /* dot(a, b) where dot(b, a) has the shape, of a value that a dot has given. */
@@ -36,6 +36,8 @@ const char *tl_help_extremum(TlSema *s, const TlValue *v);
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */
 const char *tl_help_parameter(TlSema *s, const TlValue *v);
+/* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
+const TlValue *tl_value_named(const TlBlock *in, const char *name);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 
