@@ -30,7 +30,7 @@ const char *tl_help_dot_shapes(TlSema *s, const TlCall *call, const TlValue *a, 
 const char *tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape);
 /* Of a reduction of a table along one axis, where along the other the result has the shape. */
 const char *tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape);
-/* Of max(t, 1), Python's, where the reduction of a table along that axis would have another shape. */
+/* Of max(t, 1), Python's, where the reduction along that axis would have another shape. */
 const char *tl_help_extremum(TlSema *s, const TlValue *v);
 /* dot(acc, a, b) where dot(a, b, acc) fits. */
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);

@@ -55,7 +55,7 @@ called_name(TlSema *s, const TlOp *op)
                                 : tl_source_name(op);
 }
 
-/* What lanes that count for nothing have: of the greatest of what was loaded -inf, and 0 of abs(x). */
+/* What lanes that count for nothing have: -inf where the greatest is taken of what was loaded. */
 static const char *
 neutral_value(const TlOp *op, const TlValue *v)
 {
