@@ -12,6 +12,7 @@
 #include "sema/lint_access.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_STEPS = 100 };
@@ -38,34 +39,6 @@ is_uniform(const TlValue *v, unsigned *steps)
       if (!is_uniform(tl_arg(op, i), steps))
          return false;
    return true;
-}
-
-/* The reduction that a value comes from by steps that meet nothing but numbers, each of which is
- * used once; NULL: it comes from something else. */
-static const TlOp *
-sole_reduction(const TlValue *v)
-{
-   for (unsigned i = 0; i < MAX_STEPS && v->def && has_one_use(v); i++) {
-      const TlOp *op = v->def;
-      const TlValue *from = NULL;
-      if (op->opcode == TL_OP_REDUCE)
-         return op;
-      bool is_copy = op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_BROADCAST ||
-                     op->opcode == TL_OP_EXPAND_DIMS;
-      for (unsigned k = 0; (is_copy || tl_has_trait(op, TL_TRAIT_ELTWISE)) && k < op->num_args;
-           k++) {
-         unsigned steps = 0;
-         if (is_uniform(tl_arg(op, k), &steps))
-            continue;
-         if (from)
-            return NULL;
-         from = tl_arg(op, k);
-      }
-      if (!from)
-         return NULL;
-      v = from;
-   }
-   return NULL;
 }
 
 /* TL_OP_MAX, TL_OP_MIN, or another. */
@@ -98,19 +71,69 @@ has_second(const char *text, char number, size_t *first)
 }
 
 /* ---- tl.max(v, 0) for max(v, 0.0) ---- */
+/* -inf for lanes that a mask leaves out is said of what is reduced. */
+static bool
+is_cut_off(const TlValue *v, unsigned *steps)
+{
+   uint64_t bits;
+   const TlOp *op = v->def;
+   const TlType *elem = tl_type_elem(v->type);
+   if (tl_is_const(v, &bits))
+      return elem->kind == TL_TYPE_SCALAR && isinf(tl_bits_to_number(elem->dtype, bits));
+   if (!op || ++*steps > MAX_STEPS ||
+       !(op->opcode == TL_OP_LOAD || tl_has_trait(op, TL_TRAIT_ELTWISE)))
+      return false;
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (is_cut_off(tl_arg(op, i), steps))
+         return true;
+   return false;
+}
+
+/* max(v, 0) and min(v, 0) whose result is that of an element each, were they no reductions. */
+static bool
+is_replacing(TlSema *s, const TlOp *op, const TlType *shape)
+{
+   size_t first;
+   unsigned steps = 0;
+   const TlType *of = tl_arg(op, 0)->type;
+   return op->range.file == s->impl->main->file && tl_attr_int(op, TL_ATTR_AXIS) == 0 &&
+          (combined_by(op) == TL_OP_MAX || combined_by(op) == TL_OP_MIN) &&
+          has_second(tl_range_text(s, op->range), '0', &first) && tl_type_same_shape(of, shape) &&
+          of->shape[0] > 1 && !is_cut_off(tl_arg(op, 0), &steps);
+}
+
+/* The first of the reductions of one tile that a value comes from by steps that meet nothing but
+ * numbers, each of which is used once; NULL: it comes from something else. */
+static const TlOp *
+sole_reduction(TlSema *s, const TlValue *v, const TlType *shape, unsigned *steps)
+{
+   const TlOp *op = v->def, *found = NULL;
+   if (!op || !has_one_use(v) || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_REDUCE)
+      return is_replacing(s, op, shape) ? op : NULL;
+   if (op->opcode != TL_OP_SPLAT && op->opcode != TL_OP_BROADCAST &&
+       op->opcode != TL_OP_EXPAND_DIMS && !tl_has_trait(op, TL_TRAIT_ELTWISE))
+      return NULL;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      unsigned looked = 0;
+      if (is_uniform(tl_arg(op, i), &looked))
+         continue;
+      const TlOp *here = sole_reduction(s, tl_arg(op, i), shape, steps);
+      if (!here || (found && tl_arg(found, 0) != tl_arg(here, 0)))
+         return NULL;
+      found = found ? found : here;
+   }
+   return found;
+}
+
 const TlOp *
 tl_lint_replaced(TlSema *s, const TlOp *store)
 {
+   unsigned steps = 0;
    if (store->opcode != TL_OP_STORE || !tl_type_is_tile(tl_arg(store, 0)->type))
       return NULL;
-   const TlOp *op = sole_reduction(tl_arg(store, 1));
-   size_t first;
-   if (!op || op->range.file != s->impl->main->file || tl_attr_int(op, TL_ATTR_AXIS) != 0 ||
-       (combined_by(op) != TL_OP_MAX && combined_by(op) != TL_OP_MIN) ||
-       !has_second(tl_range_text(s, op->range), '0', &first))
-      return NULL;
-   const TlType *of = tl_arg(op, 0)->type;
-   return tl_type_same_shape(of, tl_arg(store, 0)->type) && of->shape[0] > 1 ? op : NULL;
+   return sole_reduction(s, tl_arg(store, 1), tl_arg(store, 0)->type, &steps);
 }
 
 static void

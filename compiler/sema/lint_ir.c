@@ -462,7 +462,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    for (const TlOp *op = top->first; op && !told; op = tl_walk_next(op, top))
       told = tl_lint_replaced(s, op);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      if (op != told)
+      if (!told || op->opcode != TL_OP_REDUCE || tl_arg(op, 0) != tl_arg(told, 0))
          tl_sema_lint_lanes(s, a, op);
 }
 

@@ -27,7 +27,16 @@ def relu_of_product(x, w, y, B: tl.constexpr):
     tl.store(y + at, acc.to(y.dtype.element_ty))
 
 
+@triton.jit
+def leaky(x, y, n, B: tl.constexpr):
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + o, mask=o < n, other=0.0)
+    # CHECK: :35:21: warning[W0283]: 'tl.max(v, 0)' reduces along axis 0
+    tl.store(y + o, tl.max(v, 0) + 0.1 * tl.min(v, 0), mask=o < n)
+
+
 # CHECK-NOT: W0283
+# CHECK-NOT: W0237
 @triton.jit
 def meant(x, y, z, n, B: tl.constexpr):
     o = tl.program_id(0) * B + tl.arange(0, B)
@@ -43,3 +52,10 @@ def spread(x, y, n, B: tl.constexpr):
     o = tl.arange(0, B)
     v = tl.load(x + o, mask=o < n, other=-float("inf"))
     tl.store(y + o, tl.max(v, axis=0), mask=o < n)
+
+
+@triton.jit
+def shared(x, y, n, B: tl.constexpr):
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + o, mask=o < n, other=-float("inf"))
+    tl.store(y + o, tl.max(v, 0), mask=o < n)
