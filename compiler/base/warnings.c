@@ -26,6 +26,12 @@ tl_warning_doc(unsigned group)
    return group < TL_WARNING_COUNT ? groups[group].doc : NULL;
 }
 
+bool
+tl_warning_is_asked_for(TlWarningGroup group)
+{
+   return groups[group].set == TL_WARNINGS_ASKED;
+}
+
 /* The bits of the groups called so: "all" is every one; 0 when none is. */
 static uint32_t
 bits_of(const char *name)

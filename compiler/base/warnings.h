@@ -34,6 +34,8 @@ bool tl_warnings_ask(TlWarnings *w, const char *text, const char **name);
 bool tl_warnings_has(const TlWarnings *w, TlWarningGroup group);
 /* Is a warning of the group an error, where all_errors says whether others are? */
 bool tl_warnings_is_error(const TlWarnings *w, TlWarningGroup group, bool all_errors);
+/* Is it shown only where -W<name> or -Wall asks for it? */
+bool tl_warning_is_asked_for(TlWarningGroup group);
 /* NULL past the end. */
 const char *tl_warning_name(unsigned group);
 const char *tl_warning_doc(unsigned group);

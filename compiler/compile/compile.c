@@ -443,13 +443,18 @@ check_kernel(Run *r, const TlKernelInfo *k, const char *signature)
 static TilecStatus
 check_named(Run *r, const TlEntrySpec *entry)
 {
-   const TlKernelInfo *kernels;
-   unsigned n = tl_sema_kernels(r->comp->sema, &kernels);
-   for (unsigned i = 0; i < n && entry->kernel; i++)
-      if (strcmp(kernels[i].name, entry->kernel) == 0) {
-         check_kernel(r, &kernels[i], entry->signature);
-         return diagnosed(r->comp);
-      }
+   const TlKernelInfo *kernels, *found = NULL;
+   unsigned n = tl_sema_kernels(r->comp->sema, &kernels), num = 0;
+   for (unsigned i = 0; i < n; i++) { /* a file's only kernel needs no name */
+      bool is_one = entry->kernel ? strcmp(kernels[i].name, entry->kernel) == 0
+                                  : !kernels[i].is_helper || n == 1;
+      found = is_one && !found ? &kernels[i] : found;
+      num += is_one;
+   }
+   if (found && (entry->kernel || num == 1)) {
+      check_kernel(r, found, entry->signature);
+      return diagnosed(r->comp);
+   }
    TlSpecialization spec = tl_specialization_for(r->comp, r->options);
    return type_entry(r->comp, &spec, entry); /* says what is wrong with the name */
 }

@@ -363,12 +363,11 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype) || is_mask) {
       tl_report(s->diags, E0299, range, tl_type_cstr(s->arena, off->type));
       tl_blame_sv(s, offset, TL_WANT_INT);
-      const char *quotient = tl_help_quotient(s, off);
       if (is_mask)
          tl_help(s->diags, "a mask has a place of its own: tl.load(pointer, mask=..), "
                            "tl.store(pointer, value, mask=..)");
-      else if (quotient)
-         tl_help(s->diags, "%s", quotient);
+      else if (tl_help_quotient(s, off, range))
+         return NULL;
       else if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype))
          tl_help(s->diags, "an offset is whole: .to(tl.int32) or .to(tl.int64); to add to what "
                            "lies behind the pointer, read it: tl.load(pointer)");
@@ -451,6 +450,12 @@ is_matrix(const TlSv *v)
    return v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type) && v->value->type->rank > 1;
 }
 
+static bool
+has_quotient(TlSema *s, const TlSv *v, TlRange range)
+{
+   return v->kind == TL_SV_VALUE && tl_help_quotient(s, v->value, range);
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -474,6 +479,8 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
                         "tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
    else if (op == TL_AST_OP_FLOORDIV)
       tl_help(s->diags, "'//' is for integers; for floats use tl.floor(a / b)");
+   else if (has_quotient(s, a, range) || has_quotient(s, b, range))
+      return tl_sv_poison();
    else if (is_float(a) || is_float(b))
       tl_help(s->diags, "bits are those of integers: x.to(tl.int32), or x.to(tl.int32, "
                         "bitcast=True) for the bits that x has");

@@ -86,6 +86,8 @@ TlValue *tl_call_rest_value(TlSema *s, const TlCall *call, unsigned i);
 bool tl_call_is_value(TlSema *s, const TlCall *call, unsigned i);
 /* Argument i becomes a number of this type: warns where one written out becomes another. */
 void tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to);
+/* Of x * 0.5 that is stored behind a pointer to integers. */
+void tl_warn_of_fraction(TlSema *s, const TlValue *v, const TlType *to, TlRange range);
 /* Refuses to write through argument 0, whose type is const. */
 bool tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer);
 /* Compile-time integers. */

@@ -227,6 +227,16 @@ tl_call_rest_value(TlSema *s, const TlCall *call, unsigned i)
    return NULL;
 }
 
+/* Of max(v, 1), which reduces. */
+static const char *
+of_two_values(const TlCall *call)
+{
+   bool is_max = strcmp(call->row->name, "max") == 0, is_min = strcmp(call->row->name, "min") == 0;
+   return is_max   ? "of two values the larger is tl.maximum(a, b)"
+          : is_min ? "of two values the smaller is tl.minimum(a, b)"
+                   : NULL;
+}
+
 TlValue *
 tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
 {
@@ -238,6 +248,9 @@ tl_call_tile(TlSema *s, const TlCall *call, unsigned i)
          tl_help(s->diags,
                  "'%s' takes values, and this is a pointer: tl.load(%.40s + offsets) reads them",
                  call->row->name, tl_range_text(s, tl_call_arg_range(call, i)));
+      else if (tl_call_has(call, 1) && of_two_values(call))
+         tl_help(s->diags, "'%s' takes a tile and an axis; %s", call->row->name,
+                 of_two_values(call));
       else if (v->def && v->def->opcode == TL_OP_REDUCE)
          tl_help(s->diags, "it is one number already, of all elements: leave '%s' out",
                  call->row->name);
@@ -633,10 +646,13 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
    int64_t axis = 0, limit = (int64_t)rank;
    if (!tl_call_int(s, call, i, &axis))
       return false;
-   if (axis < -limit || axis >= limit)
-      return tl_refuse(s->diags, E0311, tl_call_arg_range(call, i), call->row->name,
-                       -(long long)limit, (long long)limit - 1, tl_type_cstr(s->arena, of),
-                       (long long)axis);
+   if (axis < -limit || axis >= limit) {
+      tl_report(s->diags, E0311, tl_call_arg_range(call, i), call->row->name, -(long long)limit,
+                (long long)limit - 1, tl_type_cstr(s->arena, of), (long long)axis);
+      if (of_two_values(call))
+         tl_help(s->diags, "axes count from 0; %s", of_two_values(call));
+      return false;
+   }
    *out = (unsigned)(axis < 0 ? axis + limit : axis);
    return true;
 }

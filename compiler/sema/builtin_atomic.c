@@ -45,6 +45,8 @@ pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
    TlValue *v = tl_sv_is_number(arg) && !arg->is_strong
                    ? tl_sema_value_as(s, arg, elem->dtype, range)
                    : tl_call_value(s, call, i);
+   if (v)
+      tl_warn_of_fraction(s, v, elem, range);
    v = v ? tl_sema_cast(s, v, elem, range) : NULL;
    if (!v)
       return NULL;

@@ -546,6 +546,8 @@ static TlValue *
 block_to_write(TlSema *s, const TlCall *call, unsigned i, const TlBlockPtr *p)
 {
    TlValue *v = tl_call_value(s, call, i);
+   if (v)
+      tl_warn_of_fraction(s, v, p->base->type->elem, tl_call_arg_range(call, i));
    v = v ? tl_sema_cast(s, v, p->base->type->elem, tl_call_arg_range(call, i)) : NULL;
    if (!v)
       return NULL;

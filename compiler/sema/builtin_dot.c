@@ -71,15 +71,10 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
       else
          tl_report(s->diags, E0312, call->range, "batch", x->shape[d], y->shape[d]);
       note_operands(s, call, a, b);
-      uint32_t shape[TL_MAX_RANK];
-      memcpy(shape, x->shape, sizeof shape);
-      shape[r - 2] = y->shape[r - 2];
-      shape[r - 1] = k;
-      const char *factors = tl_help_exchanged(s, a, b, r, shape);
-      if (factors)
-         tl_help(s->diags, "%s", factors);
-      else if (k != y->shape[r - 2] && k == y->shape[r - 1])
-         tl_help(s->diags, "transpose the right operand: tl.trans(b)");
+      const char *repair =
+         d < r - 2 ? NULL : tl_help_dot_shapes(s, call, a, b, &call->args[DOT_ACC]);
+      if (repair)
+         tl_help(s->diags, "%s", repair);
       return false;
    }
    if (k < min_k) {

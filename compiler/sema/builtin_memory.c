@@ -1,9 +1,11 @@
 /* Loads and stores through pointers.  Block pointers are in builtin_block_ptr.c; both end in the
  * same load and store operations. */
+#include "ir/control.h"
 #include "sema/builtin.h"
 #include "sema/impl.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -152,34 +154,118 @@ tl_builtin_load(TlSema *s, const TlCall *call)
    return finish_load(s, ptr, mask, other, attrs, call->range);
 }
 
-/* May the value have a fraction?  What was rounded has none; a bound or a choice keeps it so. */
+/* ---- fractions behind integer pointers ---- */
+static bool has_fraction(const TlValue *v, unsigned *steps);
+
+static bool
+is_number(const TlValue *v, double *out)
+{
+   uint64_t bits;
+   const TlType *elem = tl_type_elem(v->type);
+   if (elem->kind != TL_TYPE_SCALAR || !tl_is_const(v, &bits))
+      return false;
+   *out = tl_bits_to_number(elem->dtype, bits);
+   return true;
+}
+
+/* A parameter may be any number.  What a loop carries is what it was entered with. */
+static bool
+has_argument_fraction(const TlValue *v, unsigned *steps)
+{
+   const TlOp *loop = v->block && v->block->region ? v->block->region->parent : NULL;
+   if (!loop)
+      return !tl_type_is_tile(v->type);
+   unsigned first = tl_is_loop(loop) ? tl_first_carried(loop) : v->index + 1;
+   unsigned init = v->index >= first ? tl_first_init(loop) + v->index - first : loop->num_args;
+   return init < loop->num_args && has_fraction(tl_arg(loop, init), steps);
+}
+
+/* What any of the ways through a loop or a branch gives. */
+static bool
+has_result_fraction(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   bool is_open = tl_is_loop(op);
+   if (is_open && has_fraction(tl_init(op, v->index), steps))
+      return true;
+   for (unsigned r = is_open ? op->num_regions - 1 : 0; r < op->num_regions; r++) {
+      const TlOp *yield = op->regions[r]->block->last;
+      if (yield && yield->opcode == TL_OP_YIELD && v->index < yield->num_args &&
+          has_fraction(tl_arg(yield, v->index), steps))
+         return true;
+   }
+   return false;
+}
+
+/* x + 0.5, of a fraction: what follows cuts it off, to round it. */
+static bool
+rounds_up(const TlOp *op, unsigned *steps)
+{
+   double half;
+   if (op->opcode != TL_OP_ADD && op->opcode != TL_OP_SUB)
+      return false;
+   for (unsigned i = 0; i < 2; i++)
+      if (is_number(tl_arg(op, i), &half) && fabs(half) == 0.5)
+         return has_fraction(tl_arg(op, 1 - i), steps);
+   return false;
+}
+
+/* May the value have a fraction?  What was rounded has none, nor what integers and whole numbers
+ * are added and multiplied to; a bound or a choice keeps it so. */
 static bool
 has_fraction(const TlValue *v, unsigned *steps)
 {
    enum { MAX_STEPS = 100 };
-   uint64_t bits;
+   double number;
    const TlOp *op = v->def;
-   if (tl_is_const(v, &bits) || !op || ++*steps > MAX_STEPS)
+   const TlType *elem = tl_type_elem(v->type);
+   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_float(elem->dtype) || ++*steps > MAX_STEPS)
       return false;
+   if (is_number(v, &number))
+      return isfinite(number) && number != floor(number);
+   if (!op)
+      return has_argument_fraction(v, steps);
    switch ((int)op->opcode) {
    case TL_OP_LOAD:
    case TL_OP_DIV:
+   case TL_OP_DIV_RN:
    case TL_OP_EXP:
    case TL_OP_EXP2:
    case TL_OP_LOG:
+   case TL_OP_LOG2:
    case TL_OP_SQRT:
+   case TL_OP_SQRT_RN:
+   case TL_OP_RSQRT:
+   case TL_OP_SIN:
+   case TL_OP_COS:
+   case TL_OP_TANH:
+   case TL_OP_ERF:
    case TL_OP_DOT:
       return true;
-   case TL_OP_CAST:
-      return tl_dtype_is_float(tl_type_elem(tl_arg(op, 0)->type)->dtype) &&
-             has_fraction(tl_arg(op, 0), steps);
+   case TL_OP_FOR:
+   case TL_OP_WHILE:
+   case TL_OP_IF:
+      return has_result_fraction(v, steps);
+   case TL_OP_SELECT:
+      return has_fraction(tl_arg(op, 1), steps) || has_fraction(tl_arg(op, 2), steps);
    case TL_OP_ADD:
    case TL_OP_SUB:
+      if (rounds_up(op, steps))
+         return false;
+      /* fall through */
    case TL_OP_MUL:
+   case TL_OP_FMA:
    case TL_OP_MIN:
    case TL_OP_MAX:
+   case TL_OP_CLAMP:
    case TL_OP_NEG:
+   case TL_OP_ABS:
+   case TL_OP_CAST:
    case TL_OP_SPLAT:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_RESHAPE:
+   case TL_OP_TRANS:
    case TL_OP_REDUCE:
       for (unsigned i = 0; i < op->num_args; i++)
          if (has_fraction(tl_arg(op, i), steps))
@@ -188,14 +274,14 @@ has_fraction(const TlValue *v, unsigned *steps)
    return false;
 }
 
-/* x * 0.5 stored through a pointer to integers */
-static void
-warn_of_fraction(TlSema *s, const TlValue *v, const TlType *to, TlRange range)
+void
+tl_warn_of_fraction(TlSema *s, const TlValue *v, const TlType *to, TlRange range)
 {
    const TlType *from = tl_type_elem(v->type);
+   double number;
    unsigned steps = 0;
-   if (from->kind != TL_TYPE_SCALAR || to->kind != TL_TYPE_SCALAR ||
-       !tl_dtype_is_float(from->dtype) || !tl_dtype_is_int(to->dtype) || !has_fraction(v, &steps))
+   if (from->kind != TL_TYPE_SCALAR || to->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(to->dtype) ||
+       is_number(v, &number) || !has_fraction(v, &steps))
       return;
    const char *text = tl_dtype_info[to->dtype].text;
    tl_report(s->diags, W0249, range, tl_dtype_info[from->dtype].text, text);
@@ -241,7 +327,7 @@ tl_builtin_store(TlSema *s, const TlCall *call)
       v = tl_sema_cast(s, v, tl_scalar(s, TL_I1), range);
    bool has_value = v != NULL;
    if (v && !is_bool)
-      warn_of_fraction(s, v, elem->elem, range);
+      tl_warn_of_fraction(s, v, elem->elem, range);
    v = v ? tl_sema_cast(s, v, tl_type_elem(ptr->type)->elem, range) : NULL;
    if (!v && has_value && elem->elem->kind == TL_TYPE_PTR &&
        elem->elem->elem->kind == TL_TYPE_SCALAR)

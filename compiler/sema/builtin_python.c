@@ -1,6 +1,7 @@
 /* Python's own names in kernels: ranges, min and max (on known values as Python does, else tl's),
  * conversions of known numbers, and questions about values. */
 #include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/text.h"
 #include "sema/impl.h"
 
@@ -51,6 +52,9 @@ new_range(TlSema *s, const TlCall *call, TlSvRange **out)
                    "an integer", tl_sv_text(s, v));
          tl_blame_sv(s, v, TL_WANT_INT);
          const TlType *type = v->kind == TL_SV_VALUE ? v->value->type : NULL;
+         bool has_cause = type && tl_help_quotient(s, v->value, tl_call_arg_range(call, from[i]));
+         if (has_cause)
+            return tl_sv_poison();
          if (v->kind == TL_SV_FLOAT || (type && tl_dtype_is_float(tl_type_elem(type)->dtype)))
             tl_help(s->diags, "'/' gives a fraction, '//' a whole number; .to(tl.int32) converts");
          else if (type && tl_type_is_tile(type))

@@ -1,9 +1,11 @@
 /* See help.h. */
 #include "sema/help.h"
+#include "ir/control.h"
 #include "sema/impl.h"
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_DEEP = 12 };
@@ -193,32 +195,207 @@ tl_help_arange(TlSema *s, const TlCall *call)
       from, is_from_zero ? "" : tl_arena_printf(s->arena, "%.40s + ", from), to);
 }
 
-/* ---- fractions ---- */
-const char *
-tl_help_quotient(TlSema *s, const TlValue *v)
+const TlValue *
+tl_value_named(const TlBlock *in, const char *name)
 {
-   const TlOp *op = v->def;
-   for (unsigned deep = 0; op && deep < MAX_DEEP; deep++) {
-      const TlOp *left = op->num_args == 2 ? tl_arg(op, 0)->def : NULL;
-      bool is_whole =
-         left && left->opcode == TL_OP_CAST && tl_dtype_is_int(tl_value_dtype(tl_arg(left, 0)));
-      if (op->opcode == TL_OP_DIV && is_whole) {
-         const char *text = tl_range_text(s, op->range), *slash = strchr(text, '/');
-         if (!slash || strchr(slash + 1, '/') || strlen(text) > 60)
-            return "'/' gives a fraction, '//' a whole number";
-         return tl_arena_printf(s->arena, "'/' gives a fraction, '//' a whole number: %.*s/%s",
-                                (int)(slash - text), text, slash);
-      }
-      const TlOp *next = NULL;
-      for (unsigned i = 0; i < op->num_args && !next; i++) {
-         const TlType *elem = tl_type_elem(tl_arg(op, i)->type);
-         if (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype) &&
-             op->opcode != TL_OP_LOAD)
-            next = tl_arg(op, i)->def;
-      }
-      op = next;
+   while (in) {
+      for (const TlOp *op = in->last; op; op = op->prev)
+         for (uint32_t i = 0; i < op->num_results; i++) {
+            const TlValue *v = tl_result(op, i);
+            if (v->name && strcmp(v->name, name) == 0)
+               return v;
+         }
+      for (uint32_t i = 0; i < in->num_args; i++)
+         if (in->args[i]->name && strcmp(in->args[i]->name, name) == 0)
+            return in->args[i];
+      in = in->region->parent ? in->region->parent->block : NULL;
    }
    return NULL;
+}
+
+/* ---- fractions ---- */
+/* A whole number, or an integer that `/` has converted; copies of one are none the less. */
+static bool
+is_whole(const TlValue *v)
+{
+   uint64_t bits;
+   while (v->def && (v->def->opcode == TL_OP_SPLAT || v->def->opcode == TL_OP_BROADCAST ||
+                     v->def->opcode == TL_OP_EXPAND_DIMS))
+      v = tl_arg(v->def, 0);
+   TlDtype dtype = tl_value_dtype(v);
+   if (tl_is_const(v, &bits)) {
+      double x = tl_bits_to_number(dtype, bits);
+      return x == floor(x);
+   }
+   return v->def && v->def->opcode == TL_OP_CAST &&
+          tl_dtype_is_int(tl_value_dtype(tl_arg(v->def, 0)));
+}
+
+static const TlOp *quotient_in(const TlValue *v, unsigned *steps);
+
+/* What a loop carries is what it was entered with. */
+static const TlOp *
+quotient_before_loop(const TlValue *carried, unsigned *steps)
+{
+   const TlOp *loop =
+      carried->block && carried->block->region ? carried->block->region->parent : NULL;
+   if (!loop || !tl_is_loop(loop) || carried->index < tl_first_carried(loop))
+      return NULL;
+   unsigned init = tl_first_init(loop) + carried->index - tl_first_carried(loop);
+   const TlValue *v = init < loop->num_args ? tl_arg(loop, init)
+                      : carried->name       ? tl_value_named(loop->block, carried->name)
+                                            : NULL; /* of a loop that is not built to its end */
+   return quotient_in(v, steps);
+}
+
+static const TlOp *
+quotient_of_branches(const TlValue *v, unsigned *steps)
+{
+   const TlOp *found = NULL;
+   for (unsigned r = 0; !found && r < v->def->num_regions; r++) {
+      const TlOp *yield = v->def->regions[r]->block->last;
+      if (yield && yield->opcode == TL_OP_YIELD && v->index < yield->num_args)
+         found = quotient_in(tl_arg(yield, v->index), steps);
+   }
+   return found;
+}
+
+/* The division of whole numbers that a float comes from; NULL: it has another cause. */
+static const TlOp *
+quotient_in(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 200 };
+   const TlType *elem = v ? tl_type_elem(v->type) : NULL;
+   if (!v || elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_float(elem->dtype) ||
+       ++*steps > MAX_STEPS)
+      return NULL;
+   const TlOp *op = v->def, *found = NULL;
+   if (!op)
+      return quotient_before_loop(v, steps);
+   if (op->opcode == TL_OP_DIV && is_whole(tl_arg(op, 0)) && is_whole(tl_arg(op, 1)))
+      return op;
+   if (op->opcode == TL_OP_LOAD)
+      return NULL;
+   if (op->opcode == TL_OP_IF)
+      return quotient_of_branches(v, steps);
+   if (tl_is_loop(op))
+      return tl_first_init(op) + v->index < op->num_args
+                ? quotient_in(tl_arg(op, tl_first_init(op) + v->index), steps)
+                : NULL;
+   for (unsigned i = 0; !found && i < op->num_args; i++)
+      found = quotient_in(tl_arg(op, i), steps);
+   return found;
+}
+
+/* Do constants alone make it a float? */
+static bool
+is_float_by_constants(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 200 };
+   uint64_t bits;
+   const TlOp *op = v->def;
+   const TlType *elem = tl_type_elem(v->type);
+   if (tl_is_const(v, &bits) || (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype)))
+      return true;
+   if (!op || op->num_regions || op->opcode == TL_OP_LOAD || ++*steps > MAX_STEPS)
+      return false;
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (!is_float_by_constants(tl_arg(op, i), steps))
+         return false;
+   return true;
+}
+
+typedef struct Division { /* as it is written */
+   TlRange within;        /* whose names count */
+   const TlNode *names[MAX_DEEP], *found;
+   unsigned num_names;
+} Division;
+
+static void
+find_division(void *user, TlNode *n)
+{
+   Division *d = user;
+   bool is_within = n->range.begin >= d->within.begin && n->range.end <= d->within.end;
+   if (n->range.end <= d->within.begin || n->range.begin >= d->within.end || d->found)
+      return;
+   if (is_within && n->kind == TL_AST_BINARY && tl_ast_Binary(n)->op == TL_AST_OP_DIV)
+      d->found = n;
+   else if (is_within && n->kind == TL_AST_NAME && d->num_names < MAX_DEEP)
+      d->names[d->num_names++] = n;
+   else
+      tl_ast_children(n, find_division, d);
+}
+
+typedef struct LastSetting {
+   const char *name;
+   uint32_t before;
+   const TlNode *value;
+} LastSetting;
+
+static void
+find_last_setting(void *user, TlNode *n)
+{
+   LastSetting *f = user;
+   const TlAstAssign *a = n->kind == TL_AST_ASSIGN ? tl_ast_Assign(n) : NULL;
+   for (size_t i = 0; a && n->range.begin < f->before && i < a->targets.len; i++) {
+      const TlNode *t = a->targets.data[i];
+      if (t->kind == TL_AST_NAME && strcmp(tl_ast_Name(t)->id, f->name) == 0)
+         f->value = a->value;
+   }
+   tl_ast_children(n, find_last_setting, f);
+}
+
+/* half = BLOCK / 2, which compiling has made a number already: the division that is written at the
+ * place, or where a name there was set. */
+static const TlNode *
+written_quotient(TlSema *s, const TlValue *v, TlRange at)
+{
+   const TlActivation *act = s->impl->act;
+   TlNode *fn = act && act->func ? (TlNode *)act->func->node : NULL;
+   unsigned steps = 0;
+   if (!fn || at.file != fn->range.file || !is_float_by_constants(v, &steps))
+      return NULL;
+   Division d = {.within = at};
+   find_division(&d, fn);
+   for (unsigned i = 0; i < d.num_names && !d.found; i++) {
+      LastSetting f = {.name = tl_ast_Name(d.names[i])->id, .before = at.begin};
+      tl_ast_children(fn, find_last_setting, &f);
+      Division in = {.within = f.value ? f.value->range : at};
+      if (f.value)
+         find_division(&in, (TlNode *)f.value);
+      d.found = in.found;
+   }
+   return d.found;
+}
+
+void
+tl_note_quotient(TlSema *s, const TlValue *v)
+{
+   unsigned steps = 0;
+   const TlOp *op = quotient_in(v, &steps);
+   if (op)
+      tl_note(s->diags, N0200, op->range, "'/' gives a fraction, '//' a whole number");
+}
+
+bool
+tl_help_quotient(TlSema *s, const TlValue *v, TlRange at)
+{
+   unsigned steps = 0;
+   const TlOp *op = quotient_in(v, &steps);
+   const TlNode *written = op ? NULL : written_quotient(s, v, at);
+   if (!op && !written)
+      return false;
+   TlRange found = op ? op->range : written->range;
+   const char *text = tl_range_text(s, found), *slash = strchr(text, '/');
+   bool is_within = found.file == at.file && at.begin <= found.begin && found.end <= at.end;
+   if (!slash || strchr(slash + 1, '/') || strlen(text) > 60)
+      tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
+   else
+      tl_help(s->diags, "'/' gives a fraction, '//' a whole number: %.*s/%s", (int)(slash - text),
+              text, slash);
+   if (!is_within)
+      tl_note(s->diags, N0200, found, "the fraction comes of this '/'");
+   return true;
 }
 
 /* ---- shapes ---- */

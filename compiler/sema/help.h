@@ -11,22 +11,33 @@ const char *tl_help_arange(TlSema *s, const TlCall *call);
 const char *tl_help_length(TlSema *s, const TlCall *call, int64_t power);
 /* Of a number of the run where a constant belongs. */
 const char *tl_help_set_constexpr(TlSema *s, TlRange range);
-/* Of a fraction where a whole number belongs: the division of whole numbers that it comes from. */
-const char *tl_help_quotient(TlSema *s, const TlValue *v);
+/* Of a fraction where a whole number belongs, reported at `at`: gives the help, and a note at the
+ * division of whole numbers that it comes from.  False: it comes from something else. */
+bool tl_help_quotient(TlSema *s, const TlValue *v, TlRange at);
+/* The note alone, where a fraction may be meant. */
+void tl_note_quotient(TlSema *s, const TlValue *v);
 /* Of a tile whose dimensions are those of `shape` in another order; `text` is how it is written. */
 const char *tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, const uint32_t *shape,
                                const char *text);
 /* dot(a, b) where dot(b, a) has the shape. */
 const char *tl_help_exchanged(TlSema *s, const TlValue *a, const TlValue *b, unsigned rank,
                               const uint32_t *shape);
-/* The same of a value that a dot has given. */
+/* dot(a, b, acc) whose inner dimensions differ: what brings them together, that first which is most
+ * often meant; where the use of the product tells its shape, what gives that (help_dot.c). */
+const char *tl_help_dot_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b,
+                               const TlSv *acc);
+/* dot(a, b) where dot(b, a) has the shape, of a value that a dot has given. */
 const char *tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape);
 /* Of a reduction of a table along one axis, where along the other the result has the shape. */
 const char *tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape);
+/* Of max(t, 1), Python's, where the reduction along that axis would have another shape. */
+const char *tl_help_extremum(TlSema *s, const TlValue *v);
 /* dot(acc, a, b) where dot(a, b, acc) fits. */
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */
 const char *tl_help_parameter(TlSema *s, const TlValue *v);
+/* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
+const TlValue *tl_value_named(const TlBlock *in, const char *name);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 

@@ -563,15 +563,20 @@ warn_of_idle(TlSema *s, const TlKernelInfo *k)
                         "store(pointer, value, mask)");
 }
 
-/* Of names that are not used nothing else follows. */
+/* Of names that are not used nothing else follows, nor of what is shown only where -Wall asks for
+ * it; undefined lanes are what W0237 is about, too. */
 static bool
-is_other_news(const TlDiag *d, TlRange kernel)
+is_other_news(const TlDiag *d, const TlLate *late)
 {
+   TlRange kernel = late->kernel;
+   TlWarningGroup group = tl_diag_group(d->code);
    bool is_within =
       d->range.file == kernel.file && kernel.begin <= d->range.begin && d->range.end <= kernel.end;
-   bool is_warning = tl_diag_group(d->code) != TL_WARNING_COUNT; /* an error by -Werror, too */
-   return is_warning ? is_within && d->code != TL_DIAG_W0203 && d->code != TL_DIAG_W0208
-                     : d->severity == TL_SEV_ERROR;
+   if (group == TL_WARNING_COUNT) /* a warning may be an error, by -Werror */
+      return d->severity == TL_SEV_ERROR;
+   if (d->code == TL_DIAG_W0206)
+      return is_within && late->diag->code == TL_DIAG_W0237;
+   return is_within && d->code != TL_DIAG_W0208 && !tl_warning_is_asked_for(group);
 }
 
 static void
@@ -582,7 +587,7 @@ report_late(TlSema *s)
       const TlLate *l = &s->impl->late.data[i];
       bool is_told = true;
       for (const TlDiag *d = s->diags->first; d && is_told; d = d == last ? NULL : d->next)
-         is_told = !is_other_news(d, l->kernel);
+         is_told = !is_other_news(d, l);
       if (is_told)
          tl_diags_repeat(s->diags, l->diag);
    }

@@ -64,6 +64,9 @@ bool tl_lint_apart(TlLintFacts *f);
 void tl_lint_sums(TlLintFacts *f);
 void tl_lint_axes(TlLintFacts *f);
 void tl_lint_running(TlLintFacts *f);
+void tl_lint_extrema(TlLintFacts *f);
+/* The reduction that max(v, 0) is whose result the store puts where v's elements go; or NULL. */
+const TlOp *tl_lint_replaced(TlSema *s, const TlOp *store);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 /* is_told: something was reported that a grid may be the cause of. */

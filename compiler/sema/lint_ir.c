@@ -55,6 +55,22 @@ called_name(TlSema *s, const TlOp *op)
                                 : tl_source_name(op);
 }
 
+/* What lanes that count for nothing have: -inf where the greatest is taken of what was loaded. */
+static const char *
+neutral_value(const TlOp *op, const TlValue *v)
+{
+   const TlOp *last = op->opcode == TL_OP_REDUCE ? op->regions[0]->block->last : NULL;
+   const TlOp *by = last && last->num_args == 1 ? tl_arg(last, 0)->def : NULL;
+   while (v->def && v->def->num_args == 1 &&
+          (v->def->opcode == TL_OP_CAST ||
+           (is_same_elements(v->def) && !tl_has_trait(v->def, TL_TRAIT_ELTWISE))))
+      v = tl_arg(v->def, 0);
+   bool is_loaded = v->def && v->def->opcode == TL_OP_LOAD;
+   return is_loaded && by && by->opcode == TL_OP_MAX   ? "-float(\"inf\")"
+          : is_loaded && by && by->opcode == TL_OP_MIN ? "float(\"inf\")"
+                                                       : "0.0";
+}
+
 static void
 check_lanes(TlSema *s, const TlOp *op)
 {
@@ -67,7 +83,8 @@ check_lanes(TlSema *s, const TlOp *op)
          continue;
       tl_report(s->diags, W0206, op->range, called_name(s, op));
       tl_note(s->diags, N0200, load->range, "the load");
-      tl_help(s->diags, "give the load what the others are to be: other=0.0");
+      tl_help(s->diags, "give the load what the others are to be: other=%s",
+              neutral_value(op, tl_arg(op, i)));
       return;
    }
 }
@@ -437,11 +454,16 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_sums(&facts);
    tl_lint_axes(&facts);
    tl_lint_running(&facts);
+   tl_lint_extrema(&facts);
    tl_lint_stores(&facts);
    tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);
+   const TlOp *told = NULL; /* it is no reduction that is meant */
+   for (const TlOp *op = top->first; op && !told; op = tl_walk_next(op, top))
+      told = tl_lint_replaced(s, op);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      tl_sema_lint_lanes(s, a, op);
+      if (!told || op->opcode != TL_OP_REDUCE || tl_arg(op, 0) != tl_arg(told, 0))
+         tl_sema_lint_lanes(s, a, op);
 }
 
 void

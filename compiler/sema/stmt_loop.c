@@ -10,6 +10,7 @@
  * the function's own besides: that it returned, which is asked behind the loop, and the result. */
 #include "sema/impl.h"
 #include "sema/arith.h"
+#include "sema/help.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -270,12 +271,13 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
    const TlType *now = v->value.kind == TL_SV_VALUE ? v->value.value->type : NULL;
    bool becomes_fraction = now && c->known && c->before.value.kind == TL_SV_INT && !now->rank &&
                            now->kind == TL_TYPE_SCALAR && tl_dtype_is_float(now->dtype);
-   if (becomes_fraction)
+   if (becomes_fraction) {
       tl_help(s->diags, "start with a fraction: %s = %lld.0", c->name,
               (long long)c->before.value.i);
-   else if (x && v->value.kind == TL_SV_VALUE &&
-            tl_type_same_shape(x->type, v->value.value->type) &&
-            tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
+      tl_note_quotient(s, v->value.value);
+   } else if (x && v->value.kind == TL_SV_VALUE &&
+              tl_type_same_shape(x->type, v->value.value->type) &&
+              tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
       tl_help(s->diags, "convert it with .to(tl.%s), or start with %s",
               tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name,
               tl_dtype_info[tl_type_elem(now)->dtype].triton_name);
