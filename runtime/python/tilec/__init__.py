@@ -216,8 +216,8 @@ def _word(value):
     if hasattr(value, "__index__") and not getattr(value, "shape", ()):
         return str(operator.index(value))
     if hasattr(value, "shape") or isinstance(value, (list, dict, set)):
-        raise TypeError("a %s cannot be a constexpr: one is a number, a text, a type, True or None"
-                        % type(value).__name__)
+        raise TypeError("%s cannot be a constexpr: one is a number, a text, a type, True or None"
+                        % _a(value))
     name = str(value).rsplit(".", 1)[-1]          # torch.float16, tl.float16
     return _NAMES.get(name, name)
 
@@ -642,8 +642,8 @@ class _Reader:
         elif hasattr(a, "__dlpack__"):
             self._dlpack(a, consumer_stream)
         else:
-            raise TypeError("a %s cannot be a kernel argument: arrays (numpy, torch, cupy ..), "
-                            "int, float, bool and None can%s" % (type(a).__name__, _array_instead(a)))
+            raise TypeError("%s cannot be a kernel argument: arrays (numpy, torch, cupy ..), "
+                            "int, float, bool and None can%s" % (_a(a), _array_instead(a)))
 
     def _torch(self, a):
         _meet_torch()
@@ -682,7 +682,7 @@ class _Reader:
         try:
             (address, read_only), typestr, shape = info["data"], info["typestr"], info["shape"]
         except KeyError as e:
-            raise TypeError("the array interface of a %s lacks %s" % (type(a).__name__, e)) from None
+            raise TypeError("the array interface of %s lacks %s" % (_a(a), e)) from None
         self.address, self.read_only = address or 0, bool(read_only)
         self.dtype = _dtype_name(a, typestr)
         size = int(typestr[2:])
@@ -727,7 +727,7 @@ class _Reader:
         else:
             managed = _DlManaged.from_address(get(capsule, b"dltensor"))
         if flags & _DL_COPIED:
-            raise TypeError("a %s shows a copy of its memory only" % type(a).__name__)
+            raise TypeError("%s shows a copy of its memory only" % _a(a))
         self.read_only = bool(flags & _DL_READ_ONLY)
         t = managed.tensor
         self.dtype = _DL_TYPES.get((t.code, t.bits))

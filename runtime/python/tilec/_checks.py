@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 
-__all__ = ["_EXECUTORS", "_array_instead", "_b", "_check_where", "_file_like", "_folders", "_instead",
+__all__ = ["_EXECUTORS", "_a", "_array_instead", "_b", "_check_where", "_file_like", "_folders", "_instead",
            "_integer_instead", "_set_field", "_short", "meant", "wrong_call"]
 
 _EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
@@ -12,6 +12,12 @@ _EXECUTORS = {"cuda": 0, "cpu": 1, "sim": 2}
 
 def _b(text):
     return None if text is None else os.fsencode(text)
+
+
+def _a(value):
+    """What kind of value it is, with its article: a list, an ndarray."""
+    name = type(value).__name__
+    return ("an " if name[0] in "aeioAEIO" else "a ") + name
 
 
 def meant(name, known, has=None):
@@ -142,5 +148,5 @@ def _array_instead(a):
     if isinstance(a, str):
         return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
     if isinstance(a, (list, tuple, range)):
-        return "; numpy.array(values, numpy.float32) makes an array of a %s" % type(a).__name__
+        return "; numpy.array(values, numpy.float32) makes an array of %s" % _a(a)
     return ""

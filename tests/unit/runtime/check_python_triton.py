@@ -704,7 +704,13 @@ FILES_OF_TORCH = {
                               "    from torch._inductor.config import triton_disable_device_detection\n"
                               "    return not triton_disable_device_detection\n",
     "torch/_inductor/asks.py": "from torch.utils._triton import has_triton\nanswer = has_triton()\n",
-    "program.py": "import importlib.metadata\nimport torch._inductor.asks\n"
+    "torch/_dynamo/__init__.py": "",
+    "torch/_dynamo/config.py": "suppress_errors = False\n",
+    "torch/_dynamo/trace_rules.py": "left_out = []\nadd = left_out.append\n",
+    "program.py": "import torch._dynamo.config, torch._dynamo.trace_rules\n"
+                  "assert torch._dynamo.config.suppress_errors\n"
+                  "assert torch._dynamo.trace_rules.left_out == ['tilec', 'triton']\n"
+                  "import importlib.metadata\nimport torch._inductor.asks\n"
                   "from torch.utils._triton import has_triton\nimport triton\n"
                   "assert not torch._inductor.asks.answer and has_triton() and has_triton()\n"
                   "assert torch._inductor.config.triton_disable_device_detection\n"

@@ -2,15 +2,13 @@
 
 torch.compile writes kernels of its own against Triton's compiler, which tilec is not, and takes a
 program's kernels into its graphs: torch hears that there is no Triton, and leaves them where they are.
+What it then cannot compile runs as it is written, and launches are none of its business.
 A program that asks torch (torch.utils._triton.has_triton()) hears what it would with Triton."""
 import functools
 import importlib
 import importlib.machinery
 import os
 import sys
-
-_ASKED = "torch.utils._triton"
-
 
 def _is_torch(frame):
     return frame.f_globals.get("__name__", "").split(".")[0] == "torch"
@@ -34,19 +32,35 @@ def _answer_programs(module):
     module.has_triton = has_triton
 
 
+def _leave_launches_out(trace_rules):
+    """Functions of these packages are called, not traced."""
+    for package in ("tilec", "triton"):
+        trace_rules.add(package)
+
+
+def _run_what_fails(config):
+    config.suppress_errors = os.environ.get("TORCHDYNAMO_SUPPRESS_ERRORS") != "0"
+
+
+_CHANGED = {"torch.utils._triton": _answer_programs,
+            "torch._dynamo.trace_rules": _leave_launches_out,
+            "torch._dynamo.config": _run_what_fails}
+
+
 class _Finder:
-    """Changes the module's answer as soon as it is imported."""
+    """Changes such a module as soon as it is imported."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != _ASKED:
+        change = _CHANGED.get(name)
+        if change is None:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         run = getattr(spec and spec.loader, "exec_module", None)
         if run is not None:
             def exec_module(module):
                 run(module)
-                _answer_programs(module)
+                change(module)
             spec.loader.exec_module = exec_module
         return spec
 
@@ -60,5 +74,6 @@ def tell():
     config = sys.modules.get("torch._inductor.config")
     if config is not None:
         config.triton_disable_device_detection = True
-    if _ASKED in sys.modules:
-        _answer_programs(sys.modules[_ASKED])
+    for name, change in _CHANGED.items():
+        if name in sys.modules:
+            change(sys.modules[name])

@@ -630,8 +630,8 @@ class Launcher:
             for p in self.jit.params:
                 v = bound[p.name]
                 if not p.is_constexpr and isinstance(v, (str, list, tuple)):
-                    e.error_message = "%s\nnote: argument '%s' is a %s%s" % (
-                        _TUPLE_HELP.sub("", e.message), p.name, type(v).__name__, tilec._array_instead(v))
+                    e.error_message = "%s\nnote: argument '%s' is %s%s" % (
+                        _TUPLE_HELP.sub("", e.message), p.name, tilec._a(v), tilec._array_instead(v))
             raise
 
     def _go(self, call, compiled, grid, bound):
