@@ -54,19 +54,6 @@ note_mentions(void *user, TlNode *n)
    tl_ast_children(n, note_mentions, u);
 }
 
-/* A bracket that opens there is closed, and a call follows. */
-static bool
-is_called(const char *open)
-{
-   int depth = 0;
-   for (; *open; open++) {
-      depth += (*open == '[') - (*open == ']');
-      if (!depth)
-         break;
-   }
-   return *open && open[1 + strspn(open + 1, " \t")] == '(';
-}
-
 /* A kernel launches none: there the brackets are a mistake. */
 static bool
 is_in_kernel(const TlSourceModule *source, size_t at)
@@ -79,16 +66,30 @@ is_in_kernel(const TlSourceModule *source, size_t at)
    return false;
 }
 
+/* name[..](..): `open` is its bracket. */
+static void
+note_launch(Uses *u, const char *text, const char *open)
+{
+   const char *name = open;
+   while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+      name--;
+   if (name < open && !is_in_kernel(u->s->impl->main, (size_t)(open - text)))
+      tl_map_put(&u->launched, tl_intern(u->s->strings, name, (size_t)(open - name)), u);
+}
+
 static void
 note_launches(Uses *u, const char *text)
 {
+   TL_VEC(const char *) open = {0};
    tl_map_init(&u->launched, u->s->arena);
-   for (const char *end = text; (end = strchr(end, '[')); end++) {
-      const char *name = end;
-      while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
-         name--;
-      if (name < end && is_called(end) && !is_in_kernel(u->s->impl->main, (size_t)(end - text)))
-         tl_map_put(&u->launched, tl_intern(u->s->strings, name, (size_t)(end - name)), u);
+   for (const char *p = text; (p = strpbrk(p, "[]")); p++) {
+      if (*p == '[') {
+         tl_vec_push(u->s->arena, &open, p);
+      } else if (open.len) {
+         open.len--;
+         if (p[1 + strspn(p + 1, " \t")] == '(')
+            note_launch(u, text, open.data[open.len]);
+      }
    }
 }
 
