@@ -132,3 +132,14 @@ tl_is_const(const TlValue *v, uint64_t *bits)
    *bits = tl_attr_bits(op, TL_ATTR_VALUE);
    return true;
 }
+
+bool
+tl_is_number(const TlValue *v, double *out)
+{
+   uint64_t bits;
+   const TlType *elem = tl_type_elem(v->type);
+   if (elem->kind != TL_TYPE_SCALAR || !tl_is_const(v, &bits))
+      return false;
+   *out = tl_bits_to_number(elem->dtype, bits);
+   return true;
+}

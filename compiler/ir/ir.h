@@ -394,6 +394,8 @@ TlValue *tl_const_int(TlBuilder *b, TlDtype dtype, int64_t v); /* scalar */
 TlValue *tl_const_double(TlBuilder *b, const TlType *type, double v);
 /* True when v is a constant (scalar or equal elements); *bits receives the pattern. */
 bool tl_is_const(const TlValue *v, uint64_t *bits);
+/* The same of numbers: *out receives the value. */
+bool tl_is_number(const TlValue *v, double *out);
 
 /* ---- inference: ir/infer.c ----
  * Result types of an operation from operands and attributes.  false: the operands do not fit; *why

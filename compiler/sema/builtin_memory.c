@@ -157,17 +157,6 @@ tl_builtin_load(TlSema *s, const TlCall *call)
 /* ---- fractions behind integer pointers ---- */
 static bool has_fraction(const TlValue *v, unsigned *steps);
 
-static bool
-is_number(const TlValue *v, double *out)
-{
-   uint64_t bits;
-   const TlType *elem = tl_type_elem(v->type);
-   if (elem->kind != TL_TYPE_SCALAR || !tl_is_const(v, &bits))
-      return false;
-   *out = tl_bits_to_number(elem->dtype, bits);
-   return true;
-}
-
 /* A parameter may be any number.  What a loop carries is what it was entered with. */
 static bool
 has_argument_fraction(const TlValue *v, unsigned *steps)
@@ -205,7 +194,7 @@ rounds_up(const TlOp *op, unsigned *steps)
    if (op->opcode != TL_OP_ADD && op->opcode != TL_OP_SUB)
       return false;
    for (unsigned i = 0; i < 2; i++)
-      if (is_number(tl_arg(op, i), &half) && fabs(half) == 0.5)
+      if (tl_is_number(tl_arg(op, i), &half) && fabs(half) == 0.5)
          return has_fraction(tl_arg(op, 1 - i), steps);
    return false;
 }
@@ -221,7 +210,7 @@ has_fraction(const TlValue *v, unsigned *steps)
    const TlType *elem = tl_type_elem(v->type);
    if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_float(elem->dtype) || ++*steps > MAX_STEPS)
       return false;
-   if (is_number(v, &number))
+   if (tl_is_number(v, &number))
       return isfinite(number) && number != floor(number);
    if (!op)
       return has_argument_fraction(v, steps);
@@ -281,7 +270,7 @@ tl_warn_of_fraction(TlSema *s, const TlValue *v, const TlType *to, TlRange range
    double number;
    unsigned steps = 0;
    if (from->kind != TL_TYPE_SCALAR || to->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(to->dtype) ||
-       is_number(v, &number) || !has_fraction(v, &steps))
+       tl_is_number(v, &number) || !has_fraction(v, &steps))
       return;
    const char *text = tl_dtype_info[to->dtype].text;
    tl_report(s->diags, W0249, range, tl_dtype_info[from->dtype].text, text);

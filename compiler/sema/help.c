@@ -218,15 +218,12 @@ tl_value_named(const TlBlock *in, const char *name)
 static bool
 is_whole(const TlValue *v)
 {
-   uint64_t bits;
+   double x;
    while (v->def && (v->def->opcode == TL_OP_SPLAT || v->def->opcode == TL_OP_BROADCAST ||
                      v->def->opcode == TL_OP_EXPAND_DIMS))
       v = tl_arg(v->def, 0);
-   TlDtype dtype = tl_value_dtype(v);
-   if (tl_is_const(v, &bits)) {
-      double x = tl_bits_to_number(dtype, bits);
+   if (tl_is_number(v, &x))
       return x == floor(x);
-   }
    return v->def && v->def->opcode == TL_OP_CAST &&
           tl_dtype_is_int(tl_value_dtype(tl_arg(v->def, 0)));
 }

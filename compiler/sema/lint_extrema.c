@@ -41,15 +41,6 @@ is_uniform(const TlValue *v, unsigned *steps)
    return true;
 }
 
-/* TL_OP_MAX, TL_OP_MIN, or another. */
-static TlOpcode
-combined_by(const TlOp *reduce)
-{
-   const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
-   const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
-   return op ? op->opcode : TL_OP_COUNT;
-}
-
 /* Is the call written with the number as its second argument and nothing behind it?  *first: how
  * many characters the first argument has, from the parenthesis on. */
 static bool
@@ -75,11 +66,10 @@ has_second(const char *text, char number, size_t *first)
 static bool
 is_cut_off(const TlValue *v, unsigned *steps)
 {
-   uint64_t bits;
+   double number;
    const TlOp *op = v->def;
-   const TlType *elem = tl_type_elem(v->type);
-   if (tl_is_const(v, &bits))
-      return elem->kind == TL_TYPE_SCALAR && isinf(tl_bits_to_number(elem->dtype, bits));
+   if (tl_is_number(v, &number))
+      return isinf(number);
    if (!op || ++*steps > MAX_STEPS ||
        !(op->opcode == TL_OP_LOAD || tl_has_trait(op, TL_TRAIT_ELTWISE)))
       return false;
@@ -96,8 +86,9 @@ is_replacing(TlSema *s, const TlOp *op, const TlType *shape)
    size_t first;
    unsigned steps = 0;
    const TlType *of = tl_arg(op, 0)->type;
+   TlOpcode by = op->num_args == 1 ? tl_lint_combined_by(op) : TL_OP_COUNT;
    return op->range.file == s->impl->main->file && tl_attr_int(op, TL_ATTR_AXIS) == 0 &&
-          (combined_by(op) == TL_OP_MAX || combined_by(op) == TL_OP_MIN) &&
+          (by == TL_OP_MAX || by == TL_OP_MIN) &&
           has_second(tl_range_text(s, op->range), '0', &first) && tl_type_same_shape(of, shape) &&
           of->shape[0] > 1 && !is_cut_off(tl_arg(op, 0), &steps);
 }
@@ -127,8 +118,9 @@ sole_reduction(TlSema *s, const TlValue *v, const TlType *shape, unsigned *steps
    return found;
 }
 
-const TlOp *
-tl_lint_replaced(TlSema *s, const TlOp *store)
+/* The reduction that max(v, 0) is whose result the store puts where v's elements go; or NULL. */
+static const TlOp *
+replaced_by(TlSema *s, const TlOp *store)
 {
    unsigned steps = 0;
    if (store->opcode != TL_OP_STORE || !tl_type_is_tile(tl_arg(store, 0)->type))
@@ -144,12 +136,12 @@ report_replaced(TlSema *s, const TlOp *op, const TlOp *store)
    size_t len = 0;
    (void)has_second(text, '0', &len);
    bool is_float = tl_dtype_is_float(tl_type_elem(of)->dtype);
+   bool is_max = tl_lint_combined_by(op) == TL_OP_MAX;
    tl_report(s->diags, W0283, op->range, text,
              of->rank == 1 ? "one number, which every element gets"
                            : "one row, which all rows become");
    tl_help(s->diags, "the %s of each element and 0 is tl.%s(%.*s, %s)",
-           combined_by(op) == TL_OP_MAX ? "larger" : "smaller",
-           combined_by(op) == TL_OP_MAX ? "maximum" : "minimum", (int)(len < 60 ? len : 1),
+           is_max ? "larger" : "smaller", is_max ? "maximum" : "minimum", (int)(len < 60 ? len : 1),
            len < 60 ? open + 1 : "x", is_float ? "0.0" : "0");
    tl_note(s->diags, N0200, store->range, "it is stored where the elements go");
 }
@@ -258,14 +250,17 @@ check_elementwise(TlSema *s, const TlOp *op)
            axis);
 }
 
-void
+const TlOp *
 tl_lint_extrema(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
+   const TlOp *first = NULL;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      const TlOp *reduce = tl_lint_replaced(f->s, op);
+      const TlOp *reduce = replaced_by(f->s, op);
       if (reduce)
          report_replaced(f->s, reduce, op);
+      first = first ? first : reduce;
       check_elementwise(f->s, op);
    }
+   return first;
 }

@@ -59,16 +59,16 @@ called_name(TlSema *s, const TlOp *op)
 static const char *
 neutral_value(const TlOp *op, const TlValue *v)
 {
-   const TlOp *last = op->opcode == TL_OP_REDUCE ? op->regions[0]->block->last : NULL;
-   const TlOp *by = last && last->num_args == 1 ? tl_arg(last, 0)->def : NULL;
+   bool is_plain = op->opcode == TL_OP_REDUCE && op->num_args == 1;
+   TlOpcode by = is_plain ? tl_lint_combined_by(op) : TL_OP_COUNT;
    while (v->def && v->def->num_args == 1 &&
           (v->def->opcode == TL_OP_CAST ||
            (is_same_elements(v->def) && !tl_has_trait(v->def, TL_TRAIT_ELTWISE))))
       v = tl_arg(v->def, 0);
    bool is_loaded = v->def && v->def->opcode == TL_OP_LOAD;
-   return is_loaded && by && by->opcode == TL_OP_MAX   ? "-float(\"inf\")"
-          : is_loaded && by && by->opcode == TL_OP_MIN ? "float(\"inf\")"
-                                                       : "0.0";
+   return is_loaded && by == TL_OP_MAX   ? "-float(\"inf\")"
+          : is_loaded && by == TL_OP_MIN ? "float(\"inf\")"
+                                         : "0.0";
 }
 
 static void
@@ -454,13 +454,10 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_sums(&facts);
    tl_lint_axes(&facts);
    tl_lint_running(&facts);
-   tl_lint_extrema(&facts);
+   const TlOp *told = tl_lint_extrema(&facts); /* it is no reduction that is meant */
    tl_lint_stores(&facts);
    tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);
-   const TlOp *told = NULL; /* it is no reduction that is meant */
-   for (const TlOp *op = top->first; op && !told; op = tl_walk_next(op, top))
-      told = tl_lint_replaced(s, op);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       if (!told || op->opcode != TL_OP_REDUCE || tl_arg(op, 0) != tl_arg(told, 0))
          tl_sema_lint_lanes(s, a, op);

@@ -242,9 +242,8 @@ chosen_by(const TlOp *reduce)
    return TL_OP_COUNT;
 }
 
-/* TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN; TL_OP_COUNT: another. */
-static TlOpcode
-combined_by(const TlOp *reduce)
+TlOpcode
+tl_lint_combined_by(const TlOp *reduce)
 {
    if (reduce->num_args == 2)
       return chosen_by(reduce);
@@ -260,7 +259,8 @@ static Lane
 reduced_lane(Lanes *l, const TlOp *op, unsigned axis)
 {
    unsigned gone = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
-   if (axis >= TL_MAX_RANK || combined_by(op) == TL_OP_COUNT || combined_by(op) == TL_OP_MUL)
+   if (axis >= TL_MAX_RANK || tl_lint_combined_by(op) == TL_OP_COUNT ||
+       tl_lint_combined_by(op) == TL_OP_MUL)
       return LANE_OPEN;
    return lane_of(l, tl_arg(op, 0), axis + (axis >= gone));
 }
@@ -460,7 +460,7 @@ report_end(TlSema *s, const TlOp *op, const TlOp *load, TlOpcode by)
 void
 tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
 {
-   TlOpcode by = op->opcode == TL_OP_REDUCE ? combined_by(op) : TL_OP_COUNT;
+   TlOpcode by = op->opcode == TL_OP_REDUCE ? tl_lint_combined_by(op) : TL_OP_COUNT;
    if (by == TL_OP_COUNT || op->range.file != s->impl->main->file)
       return;
    const TlValue *x = tl_arg(op, 0);

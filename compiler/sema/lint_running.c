@@ -15,17 +15,6 @@ is_float(const TlValue *v)
    return e->kind == TL_TYPE_SCALAR && tl_dtype_is_float(e->dtype);
 }
 
-static bool
-is_number(const TlValue *v, double *out)
-{
-   uint64_t bits;
-   const TlType *e = tl_type_elem(v->type);
-   if (e->kind != TL_TYPE_SCALAR || !tl_is_const(v, &bits))
-      return false;
-   *out = tl_bits_to_number(e->dtype, bits);
-   return true;
-}
-
 /* ---- a constant in each round ---- */
 /* maximum(-inf, x) in a loop: what is to be the greatest so far never changes. */
 static bool
@@ -36,10 +25,9 @@ check_constant(TlLintFacts *f, const TlOp *op)
    for (const TlOp *p = tl_parent(op); p; p = tl_parent(p))
       is_in_loop |= p->opcode == TL_OP_FOR || p->opcode == TL_OP_WHILE;
    for (unsigned i = 0; is_in_loop && tl_dtype_is_float(e->dtype) && i < 2; i++) {
-      uint64_t bits, other;
-      if (!tl_is_const(tl_arg(op, i), &bits) || tl_is_const(tl_arg(op, 1 - i), &other))
+      double x, other;
+      if (!tl_is_number(tl_arg(op, i), &x) || tl_is_number(tl_arg(op, 1 - i), &other))
          continue;
-      double x = tl_bits_to_number(e->dtype, bits);
       if (!isinf(x) || (x < 0) != is_max) /* the greatest finite number may cut infinity off */
          continue;
       const char *name = tl_arg(op, i)->name;
@@ -73,7 +61,7 @@ is_never_below(const TlValue *v, unsigned *steps)
    double number;
    const TlOp *op = v->def;
    const TlType *e = tl_type_elem(v->type);
-   if (is_number(v, &number))
+   if (tl_is_number(v, &number))
       return number >= 0;
    if (e->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(e->dtype) && !tl_dtype_is_signed(e->dtype))
       return true;
@@ -122,7 +110,7 @@ is_cut_off(const TlValue *v, bool is_max, unsigned *steps)
    const TlValue *other = op->opcode == TL_OP_LOAD && op->num_args == 3 ? tl_arg(op, 2) : NULL;
    if (op->opcode == TL_OP_SELECT)
       other = tl_arg(op, 2);
-   if (other && is_number(other, &number) && isinf(number) && (number < 0) == is_max)
+   if (other && tl_is_number(other, &number) && isinf(number) && (number < 0) == is_max)
       return true;
    if (op->opcode == TL_OP_LOAD)
       return false;
@@ -159,7 +147,7 @@ has_one(const TlOp *loop)
 {
    double number;
    for (unsigned i = 0; i < loop->num_results; i++)
-      if (is_number(tl_init(loop, i), &number) && number == 1)
+      if (tl_is_number(tl_init(loop, i), &number) && number == 1)
          return true;
    return false;
 }
@@ -187,7 +175,7 @@ check_begin(TlLintFacts *f, const TlOp *loop)
       double begin;
       if (!op || (!is_max && op->opcode != TL_OP_MIN) || !is_float(acc) || !acc->name ||
           op->range.file != s->impl->main->file || (tl_arg(op, 0) != acc && tl_arg(op, 1) != acc) ||
-          !is_number(tl_init(loop, i), &begin) || begin != 0)
+          !tl_is_number(tl_init(loop, i), &begin) || begin != 0)
          continue;
       const TlValue *x = tl_arg(op, tl_arg(op, 0) == acc);
       if (has_one(loop) || !is_meant_for_all(x, next, is_max))

@@ -1134,7 +1134,8 @@ class Kernel:
         match = [k for k in found if name is None or k["name"] == name]
         if len(match) != 1:
             names = [k["name"] for k in found]
-            list_kernels(file, source, include_dirs, name)     # says what is wrong with its `def`
+            if name:
+                list_kernels(file, source, include_dirs, name)     # says what is wrong with its `def`
             what = "there is no kernel '%s'%s" % (name, meant(name, names) or ".") if name else \
                 "name one, as in Kernel(file, \"add\")."
             raise Error("TILEC_NOT_FOUND", "%s The file has the kernels: %s"
