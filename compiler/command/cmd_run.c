@@ -46,8 +46,8 @@ typedef struct RunState {
 } RunState;
 
 /* ---- signature ---- */
-/* The entry of one parameter, with the facts that Triton derives from values: == 1, divisible
- * by 16. */
+/* The entry of one parameter, with the facts that the JIT derives from values: == 1, divisible by
+ * 16, 8 or 4. */
 static const char *
 signature_entry(RunState *r, const TlCmdArg *a)
 {
@@ -75,6 +75,8 @@ signature_entry(RunState *r, const TlCmdArg *a)
                           !is_int                ? ""
                           : a->value.i == 1      ? ":1"
                           : a->value.i % 16 == 0 ? ":16"
+                          : a->value.i % 8 == 0  ? ":8"
+                          : a->value.i % 4 == 0  ? ":4"
                                                  : "");
 }
 

@@ -124,14 +124,18 @@ sign_tensor(TlArgKey key, char *text, size_t bytes)
       len += (size_t)snprintf(text + len, bytes - len, "%c%u", d ? ',' : '[',
                               1u << (key.block >> 5 * d & 31));
    if (len < bytes)
-      snprintf(text + len, bytes - len, "]>%s", key.facts & TL_FACT_DIV16 ? ":16" : "");
+      snprintf(text + len, bytes - len, "]>%s", key.facts & TL_FACT_MULTIPLE ? ":16" : "");
 }
 
 /* One item of the signature: see TilecCompileOptions.signature. */
 static void
 sign_param(const TlJitParam *p, TlArgKey key, char *text, size_t bytes)
 {
-   const char *fact = key.facts & TL_FACT_ONE ? ":1" : key.facts & TL_FACT_DIV16 ? ":16" : p->says;
+   const char *fact = key.facts & TL_FACT_ONE ? ":1"
+                      : key.facts & 16        ? ":16"
+                      : key.facts & 8         ? ":8"
+                      : key.facts & 4         ? ":4"
+                                              : p->says;
    if (key.kind == TILEC_ARG_NONE)
       snprintf(text, bytes, "None");
    else if (key.kind == TILEC_ARG_TENSOR)

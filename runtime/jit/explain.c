@@ -41,12 +41,13 @@ distance(const TlArgKey *a, const TlArgKey *b, size_t n)
    return d;
 }
 
-static void
-say_fact(Out *o, const char *param, const char *fact, unsigned bit, TlArgKey was, TlArgKey now)
+/* "divisible by 8" */
+static const char *
+multiple_text(TlArgKey k, char text[24])
 {
-   if ((was.facts ^ now.facts) & bit)
-      say(o, "\n   '%s': %s was %s, now %s", param, fact, was.facts & bit ? "true" : "false",
-          now.facts & bit ? "true" : "false");
+   unsigned n = k.facts & TL_FACT_MULTIPLE;
+   snprintf(text, 24, n ? "divisible by %u" : "not divisible", n);
+   return text;
 }
 
 static void
@@ -59,12 +60,14 @@ say_difference(Out *o, const TlJitParam *p, TlArgKey was, TlArgKey now)
           now.kind == TILEC_ARG_NONE ? "" : tl_dtype_name(now.dtype));
    else if (was.rank != now.rank || was.block != now.block)
       say(o, "\n   '%s': the descriptor's block was another one", name);
-   say_fact(o, name, "== 1", TL_FACT_ONE, was, now);
-   /* a value of 1 is described by that alone */
-   if (!((was.facts | now.facts) & TL_FACT_ONE) || !((was.facts ^ now.facts) & TL_FACT_ONE))
-      say_fact(o, name,
-               now.kind == TILEC_ARG_TENSOR ? "a row's size divisible by 16" : "divisible by 16",
-               TL_FACT_DIV16, was, now);
+   char before[24], after[24];
+   if ((was.facts ^ now.facts) & TL_FACT_ONE) /* a value of 1 is described by that alone */
+      say(o, "\n   '%s': == 1 was %s, now %s", name, was.facts & TL_FACT_ONE ? "true" : "false",
+          now.facts & TL_FACT_ONE ? "true" : "false");
+   else if ((was.facts ^ now.facts) & TL_FACT_MULTIPLE)
+      say(o, "\n   '%s': %swas %s, now %s", name,
+          now.kind == TILEC_ARG_TENSOR ? "a row's size " : "", multiple_text(was, before),
+          multiple_text(now, after));
 }
 
 TilecStatus

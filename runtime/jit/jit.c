@@ -1,7 +1,7 @@
 /* The compiler behind the launch API: source kernels are specialised by the facts of their
- * arguments (type, == 1, divisible by 16, None), compiled on a miss, and kept in memory and, if so
- * asked, on disk.  This file opens sources, makes keys of arguments and finds what is there; lookup
- * takes no lock and no memory.  Invariant: an entry in a bucket is complete. */
+ * arguments (type, == 1, divisible by 16, 8 or 4, None), compiled on a miss, and kept in memory
+ * and, if so asked, on disk.  This file opens sources, makes keys of arguments and finds what is
+ * there; lookup takes no lock and no memory.  Invariant: an entry in a bucket is complete. */
 #include "jit/jit.h"
 
 #include "jit/options.h"
@@ -288,7 +288,7 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
    assert((unsigned)elem < TILEC_DTYPE_COUNT);
    key->kind = TILEC_ARG_POINTER;
    key->dtype = (uint8_t)elem;
-   key->facts = align && address % 16 == 0 ? TL_FACT_DIV16 : 0;
+   key->facts = align && address % 16 == 0 ? 16 : 0;
    return TILEC_OK;
 }
 
@@ -310,7 +310,7 @@ tensor_key(const TlJitSource *s, const TlJitParam *p, const TilecTensor *t, TlAr
    key->dtype = pointer.dtype;
    key->rank = (uint8_t)t->rank;
    if (!p->decl->no_specialize && !p->decl->no_align && t->shape[t->rank - 1] % 16 == 0)
-      key->facts = TL_FACT_DIV16;
+      key->facts = 16;
    for (uint32_t d = 0; status == TILEC_OK && d < t->rank; d++) {
       uint32_t side = t->block[d];
       if (!side || (side & (side - 1)) || side > 1u << 20) {
@@ -346,7 +346,8 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
       return misfit(s, p, "is given a scalar without a type");
    if (a->kind == TILEC_ARG_TENSOR)
       return tensor_key(s, p, a->as.tensor, key);
-   bool specialize = !p->decl->no_specialize, align = specialize && !p->decl->no_align;
+   bool specialize = !p->decl->no_specialize;
+   bool align = specialize && !p->decl->no_align && !p->says[0]; /* else as written */
    if (a->kind != TILEC_ARG_SCALAR)
       return pointer_key(s, p, a, align, key);
    if (p->is_annotated && p->is_pointer)
@@ -358,8 +359,8 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
    if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {
       if (specialize && a->as.u == 1 && !p->is_annotated)
          key->facts = TL_FACT_ONE;
-      else if (align && a->as.u % 16 == 0)
-         key->facts = TL_FACT_DIV16;
+      else if (align)
+         key->facts = tl_jit_multiple(a->as.u);
    }
    return TILEC_OK;
 }

@@ -301,8 +301,8 @@ TILEC_API TilecStatus tilec_pending_query(TilecPending *pending);
 /* Waits for nothing; what was started goes on. */
 TILEC_API void tilec_pending_free(TilecPending *pending);
 
-/* Says in words which variant such arguments would use, or why a new one would be made ("'n':
- * divisible by 16 was true, now false").  Compiles nothing.  The text is cut to `bytes`. */
+/* Says in words which variant such arguments would use, or why a new one would be made ("'n': was
+ * divisible by 16, now not divisible").  Compiles nothing.  The text is cut to `bytes`. */
 TILEC_API TilecStatus tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args,
                                            size_t num_args, char *buffer, size_t bytes);
 

@@ -165,7 +165,7 @@ def host_arrays(m):
     e = raises(tilec.CompileError, "error[E", lambda: m.scale(x, y, 40, BLOCK="text"))
     assert e.status == "TILEC_BAD_SOURCE" and "^~~" in str(e)
     raises(tilec.Error, "TILEC_FAULT", lambda: m.scale(x, Host([0] * 8), 40))
-    assert "'n': divisible by 16 was" in m.scale.explain(x, y, 48), m.scale.explain(x, y, 48)
+    assert "'n': was divisible by 8, now divisible by 16" in m.scale.explain(x, y, 48), m.scale.explain(x, y, 48)
     m.scale.prepare(x, y, 48)
     assert "would be used" in m.scale.explain(x, y, 48)
     assert ".entry scale" in m.scale.compile("*fp32,*fp32,i32", BLOCK=64).ptx

@@ -354,6 +354,14 @@ def check_launches():
     warmed = [add.warmup(mock, mock, mock, n, BLOCK=64, grid=(1,)) for n in (100, 100, 112)]
     assert warmed[0] is warmed[1] and warmed[2].key != warmed[0].key
     assert len(add.device_caches.found) == 1         # what was met twice
+    odd = [add.warmup(mock, mock, mock, n, BLOCK=64, grid=(1,)) for n in (101, 104)]
+    assert odd[0] is odd[1] is warmed[0]             # one case to Triton, three to a launch
+    counts = [len(add.device_caches[0][0])]
+    for n in (36, 40, 99):                           # divisible by 4, by 8, by neither
+        add[(4,)](x, y, out, n, BLOCK=32)
+        assert numpy.array_equal(out[:n], 2 * x[:n])
+        counts.append(len(add.device_caches[0][0]))
+    assert len(set(counts)) == 1, counts
     again = add.warmup(x, y, out, 100, BLOCK=64, grid=(1,), num_warps=8)
     assert again.metadata.num_warps == 8
     out[:] = 0

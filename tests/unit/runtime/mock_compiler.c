@@ -123,7 +123,7 @@ fill_arg(TilecArgInfo *a, const TilecParamDecl *d, char *item)
       if (strcmp(colon + 1, "1") == 0)
          a->value = "1";
       else
-         a->divisible = 16;
+         a->divisible = (uint32_t)atoi(colon + 1);
    }
 }
 

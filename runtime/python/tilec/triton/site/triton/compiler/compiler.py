@@ -119,7 +119,8 @@ def _int_word(v, typed, facts, aligned):
     if v == 1 and facts and not typed:
         return "1"
     fits = "i32" if -2**31 <= v < 2**31 else "i64" if v < 2**63 else "u64"
-    return (typed or fits) + (":16" if aligned and v % 16 == 0 else "")
+    multiple = next((n for n in (16, 8, 4) if v % n == 0), None) if aligned else None
+    return (typed or fits) + (":%d" % multiple if multiple else "")
 
 
 def _microseconds(seconds):
@@ -151,7 +152,8 @@ class CompiledKernel:
     @functools.cached_property
     def key(self):
         options = sorted((n, v) for n, v in self.options.items() if v is not None)
-        return repr((id(self._program), self._signature, self._consts, self._ones, options,
+        signature = re.sub(":[84]\\b", "", self._signature)     # one case to Triton
+        return repr((id(self._program), signature, self._consts, self._ones, options,
                      self._check, self._fp32_dot))
 
     @functools.cached_property
