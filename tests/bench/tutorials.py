@@ -14,6 +14,7 @@ import tempfile
 
 import torch
 import triton
+from triton.tools.tensor_descriptor import TensorDescriptor      # tilec takes these as well
 
 LOG2_E = 1.4426950408889634
 _folder = tempfile.mkdtemp(prefix="tutorials_")
@@ -75,6 +76,45 @@ def forward(b, tile, sdpa):
                    4 * z * h * n * n * d * (0.5 if causal else 1) / 1e9, "TFLOP/s")
 
 
+def forward_by_descriptors(b, tile, sdpa):
+    """The text since 2025, whose tensors are descriptors made by the host."""
+    shapes = ((64, 32, 4, 2), (64, 64, 4, 2), (64, 64, 4, 3), (128, 32, 4, 3), (128, 64, 4, 2), (128, 64, 4, 3),
+              (64, 128, 4, 2), (128, 128, 8, 2), (128, 128, 8, 3))
+    for d, z, h, n in ((64, 4, 32, 4096), (128, 4, 16, 4096)):
+        q, k, v, _ = attention_inputs(z, h, n, d)
+        o, sums, scale = torch.empty_like(q), torch.empty(z, h, n, device="cuda"), 1 / math.sqrt(d)
+        for causal in (False, True):
+            configs = [((triton.cdiv(n, bm), z * h, 1),
+                        {"HEAD_DIM": d, "BLOCK_M": bm, "BLOCK_N": bn, "FP8_OUTPUT": False,
+                         "STAGE": 3 if causal else 1, "warp_specialize": False, "IS_HOPPER": True,
+                         "num_warps": w, "num_stages": s}) for bm, bn, w, s in shapes if bn <= d]
+
+            def args(meta):
+                rows = {"q": meta["BLOCK_M"], "k": meta["BLOCK_N"], "v": meta["BLOCK_N"],
+                        "o": meta["BLOCK_M"]}
+                described = [TensorDescriptor(t, [z * h * n, d], [d, 1], [rows[name], d])
+                             for name, t in (("q", q), ("k", k), ("v", v), ("o", o))]
+                return (scale, sums, z, h, *described, n)
+
+            b.case("tutorial 06 descriptors forward D%d N%d%s" % (d, n, " causal" * causal),
+                   Described(tile, args), (), configs, o, sdpa(q, k, v, causal, scale, "FLASH_ATTENTION")(),
+                   1e-3, {"cudnn": sdpa(q, k, v, causal, scale, "CUDNN_ATTENTION")},
+                   4 * z * h * n * n * d * (0.5 if causal else 1) / 1e9, "TFLOP/s")
+
+
+class Described:
+    """A kernel whose arguments depend on the configuration: the blocks of descriptors do."""
+
+    def __init__(self, tile, args):
+        self.tile, self.args = tile, args
+
+    def with_tilec(self, grid, _, meta):
+        return self.tile.with_tilec(grid, self.args(meta), meta)
+
+    def with_triton(self, grid, _, meta):
+        return self.tile.with_triton(grid, self.args(meta), meta)
+
+
 def base_2_sums(q, k, scale):
     """log2 of the sum of 2^(log2(e) * score) over what a row of causal attention sees."""
     n, out = q.shape[2], torch.empty(q.shape[:3], device="cuda")
@@ -88,7 +128,7 @@ def base_2_sums(q, k, scale):
 
 def backward(b, tile, sdpa):
     """Causal, as the tutorial's is.  dQ, dK and dV lie in one tensor, so as to be compared at once."""
-    for d, z, h, n in ((64, 1, 16, 8192), (128, 4, 16, 4096)):
+    for d, z, h, n in ((64, 1, 16, 8192), (64, 1, 16, 16384), (128, 4, 16, 4096)):
         q, k, v, do = attention_inputs(z, h, n, d)
         grads, scale = torch.empty(3, *q.shape, device="cuda", dtype=torch.float16), 1 / math.sqrt(d)
         leaves = [x.detach().requires_grad_() for x in (q, k, v)]
@@ -136,6 +176,7 @@ def run(b, make_tile, sdpa):
     """make_tile(path, name, function of Triton) gives what b.case takes."""
     cases = {("03", "matmul_kernel", 12): matmul,
              ("06", "_attn_fwd", 25): lambda b, tile: forward(b, tile, sdpa),
+             ("06", "_attn_fwd", 9): lambda b, tile: forward_by_descriptors(b, tile, sdpa),
              ("06", "_attn_bwd", 16): lambda b, tile: backward(b, tile, sdpa),
              ("08", "grouped_matmul_kernel", 6): lambda b, tile: grouped(b, tile, False),
              ("08", "grouped_matmul_tma_kernel", 6): lambda b, tile: grouped(b, tile, True)}
