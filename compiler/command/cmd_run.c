@@ -46,8 +46,8 @@ typedef struct RunState {
 } RunState;
 
 /* ---- signature ---- */
-/* The entry of one parameter, with the facts that the JIT derives from values: == 1, divisible by
- * 16, 8 or 4. */
+/* The entry of one parameter, with the facts that the JIT derives from values: == 1 where no type is
+ * written, divisible by 16, 8 or 4. */
 static const char *
 signature_entry(RunState *r, const TlCmdArg *a)
 {
@@ -70,14 +70,16 @@ signature_entry(RunState *r, const TlCmdArg *a)
       break;
    }
    const char *type = tl_cmd_arg_scalar(a);
-   bool is_int = type[0] == 'i' || type[0] == 'u';
-   return tl_arena_printf(arena, "%s%s", type,
-                          !is_int                ? ""
-                          : a->value.i == 1      ? ":1"
-                          : a->value.i % 16 == 0 ? ":16"
-                          : a->value.i % 8 == 0  ? ":8"
-                          : a->value.i % 4 == 0  ? ":4"
-                                                 : "");
+   bool is_int = type[0] == 'i' || type[0] == 'u', is_kept = a->param->no_specialize;
+   bool align = !is_kept && !a->param->no_align;
+   const char *fact = !is_int                                          ? ""
+                      : a->value.i == 1 && !is_kept && !a->param->type ? ":1"
+                      : !align                                         ? ""
+                      : a->value.i % 16 == 0                           ? ":16"
+                      : a->value.i % 8 == 0                            ? ":8"
+                      : a->value.i % 4 == 0                            ? ":4"
+                                                                       : "";
+   return tl_arena_printf(arena, "%s%s", type, fact);
 }
 
 static void
