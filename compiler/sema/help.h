@@ -38,6 +38,10 @@ const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 const char *tl_help_parameter(TlSema *s, const TlValue *v);
 /* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
 const TlValue *tl_value_named(const TlBlock *in, const char *name);
+/* Of a name that the function binds somewhere, and that has no value at `at` (help_unset.c): a note
+ * at the place, and the help.  False: it binds no such name, or changes it only and may mean
+ * `near`, which is NULL where there is no such name. */
+bool tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const char *near);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 

@@ -2,6 +2,7 @@
 #include "sema/lint.h"
 #include "sema/bindings.h"
 #include "sema/generic.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -117,9 +118,7 @@ check_mention(const Lint *l, const TlMention *m)
       if (tl_is_compared_statement(s, m->range))
          tl_help(s->diags, "'==' compares, '=' assigns: %s = ..", m->name);
       else
-         tl_help(s->diags,
-                 "'%s' is first set %s: give it a value before this line, such as %s = 0.0",
-                 m->name, m->is_write ? "here" : "further down", m->name);
+         (void)tl_help_unset(s, compiled_around(l, m->range)->node, m->name, m->range, NULL);
       return;
    }
    if (!fn && !m->symbol && m->node->kind == TL_AST_NAME)

@@ -2,11 +2,13 @@
  * file and among the builtins, in this order.  A variable that cannot be used (set on one side of a
  * run-time `if` only, ..) stays in its frame with the reason, so that the error can name the
  * places. */
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 TlFrame *
 tl_frame_new(TlSema *s, TlFrame *parent, TlSourceModule *source, TlActivation *act)
@@ -634,6 +636,12 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    if (!s->diags->last)
       return tl_sv_poison(); /* nobody is told: a way out would be looked for in the whole file */
    const char *near = tl_suggest(s, f, name);
+   if (f->act && f->act->func && !tl_is_host(f) && !tl_is_compared_statement(s, range) &&
+       tl_help_unset(s, f->act->func->node, name, range, near))
+      return tl_sv_poison();
+   if (near && is_constant_name(name) && strcasecmp(name, near) != 0 && !is_called(s, range) &&
+       tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, near))
+      near = NULL; /* LOG2E is no log2 */
    if (strcmp(name, "tl") == 0 && !near) {
       tl_help(s->diags, "add 'import triton.language as tl'");
       return tl_sv_poison();
@@ -672,7 +680,8 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_help(s->diags, "'#' begins a comment: write %s = VALUE at the top of the file", name);
    else if (is_constant_name(name))
       tl_help(s->diags,
-              "a size is a parameter, %s: tl.constexpr, or is assigned at the top of the file",
-              name);
+              "make it a parameter, %s: tl.constexpr, or a constant at the top of the file: "
+              "%s = %s",
+              name, name, source && source->is_tile ? "VALUE" : "tl.constexpr(VALUE)");
    return tl_sv_poison();
 }

@@ -46,9 +46,9 @@ def fine(x, y, BLOCK: tl.constexpr):
 
 
 # CHECK: before_binding.py:11:9: error[E0200]: unknown name 'v'
-# CHECK: help: 'v' is first set further down: give it a value before this line, such as v = 0.0
+# CHECK: help: 'v' is first set here: give it a value before this line, such as v = 0.0
 # CHECK: before_binding.py:19:9: error[E0200]: unknown name 'acc'
-# CHECK: help: 'acc' is first set here: give it a value before this line, such as acc = 0.0
+# CHECK: help: 'acc' is first set here: give it a value before the loop, such as acc = 0.0
 # CHECK: before_binding.py:25:52: error[E0200]: unknown name 'BLOK'
 # CHECK: help: did you mean 'BLOCK'?
 # CHECK: before_binding.py:27:36: error[E0200]: unknown name 'OFFS'
