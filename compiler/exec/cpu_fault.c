@@ -228,6 +228,16 @@ report_promise(TlDiags *diags, const TlExecFault *f, const char *place)
               (long long)f->value);
 }
 
+static void
+report_assert(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   TlDtype dtype;
+   tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);
+   if (f->text && tl_is_overflow_text(f->text, &dtype))
+      tl_help(diags, "compute it in a wider type: x.to(tl.%s)",
+              tl_dtype_info[dtype].bits < 32 ? "int32" : "int64");
+}
+
 void
 tl_exec_own_text(TlExecFault *f)
 {
@@ -265,9 +275,7 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       tl_report(diags, E0605, f->range, f->op, (long long)f->limit - 1, (long long)f->value, place);
       break;
    case TL_FAULT_ASSERT:
-      tl_report(diags, E0606, f->range, f->text ? f->text : "(no message)", place);
-      if (f->text && tl_is_overflow_text(f->text))
-         tl_help(diags, "compute it in a wider type: x.to(tl.int64)");
+      report_assert(diags, f, place);
       break;
    case TL_FAULT_ASSUME:
       if (f->value) /* a hint: promised for speed only */

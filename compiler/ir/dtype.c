@@ -124,6 +124,19 @@ tl_int_to_bits(TlDtype t, int64_t v)
    return (uint64_t)v & mask_of(t);
 }
 
+TlDtype
+tl_dtype_holding(int64_t number, unsigned min_bits)
+{
+   assert(min_bits == 8 || min_bits == 16 || min_bits == 32 || min_bits == 64);
+   for (unsigned bits = min_bits; bits < 64; bits *= 2)
+      for (int is_signed = 1; is_signed >= 0; is_signed--) {
+         TlDtype t = tl_dtype_int(bits, is_signed);
+         if (tl_bits_to_int(t, tl_int_to_bits(t, number)) == number)
+            return t;
+      }
+   return TL_I64;
+}
+
 /* ---- floats ---- */
 static double
 double_of(uint64_t bits)

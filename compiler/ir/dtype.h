@@ -54,6 +54,8 @@ tl_dtype_is_fp8(TlDtype t)
 bool tl_dtype_from_text(const char *s, size_t len, TlDtype *out);
 /* Integer type of the given width and sign; bits 1 gives i1. */
 TlDtype tl_dtype_int(unsigned bits, bool is_signed);
+/* The narrowest integer type from min_bits on that has the number, signed where both do. */
+TlDtype tl_dtype_holding(int64_t number, unsigned min_bits);
 
 /* A scalar's bits: the value's bit pattern in the low `bits`, upper bits zero. */
 typedef uint64_t TlBits;

@@ -666,9 +666,8 @@ tl_overflow_text(TlArena *arena, TlDtype dtype, TlOpcode opcode)
 }
 
 bool
-tl_is_overflow_text(const char *text)
+tl_is_overflow_text(const char *text, TlDtype *out)
 {
    size_t len = strcspn(text, " ");
-   TlDtype dtype;
-   return tl_dtype_from_text(text, len, &dtype) && tl_starts_with(text + len, overflow_in);
+   return tl_dtype_from_text(text, len, out) && tl_starts_with(text + len, overflow_in);
 }

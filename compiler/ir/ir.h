@@ -309,9 +309,10 @@ tl_rounding_of(int64_t word) /* of the attribute `rounding` */
    return word == TL_ROUNDING_RTZ ? TL_ROUND_TOWARD_ZERO : TL_ROUND_NEAREST_EVEN;
 }
 
-/* What the assertion says that finds a result of the operation beyond its type; is it such? */
+/* What the assertion says that finds a result of the operation beyond its type; is it such, and of
+ * what type? */
 const char *tl_overflow_text(TlArena *arena, TlDtype dtype, TlOpcode opcode);
-bool tl_is_overflow_text(const char *text);
+bool tl_is_overflow_text(const char *text, TlDtype *out);
 
 /* ---- editing ---- */
 void tl_set_arg(TlOp *op, unsigned i, TlValue *v);

@@ -65,8 +65,14 @@ report_range(TlSema *s, const TlSv *v, TlDtype to, TlRange range)
                             : bits == 64           ? UINT64_MAX
                                                    : (1ull << bits) - 1;
    const char *low = tl_dtype_is_signed(to) ? tl_arena_printf(s->arena, "-%llu", top + 1) : "0";
-   return tl_refuse(s->diags, E0282, range, number_text(s, v), info->text, low,
-                    tl_arena_printf(s->arena, "%llu", top));
+   tl_report(s->diags, E0282, range, number_text(s, v), info->text, low,
+             tl_arena_printf(s->arena, "%llu", top));
+   TlDtype holds = v->kind == TL_SV_INT && !v->is_large ? tl_dtype_holding(v->i, 32)
+                   : v->kind == TL_SV_INT               ? TL_U64
+                                                        : TL_I64;
+   tl_help(s->diags, "convert the other operand with .to(tl.%s), or choose another constant",
+           tl_dtype_info[holds].triton_name);
+   return false;
 }
 
 static bool
@@ -507,10 +513,14 @@ check_shift(TlSema *s, const TlSv *count, const TlValue *x, TlRange range)
 {
    const TlDtypeInfo *info = &tl_dtype_info[tl_type_elem(x->type)->dtype];
    bool is_known = count->kind == TL_SV_INT && !count->is_large;
-   if (is_known && count->i < 0)
+   if (is_known && count->i < 0) {
       tl_report(s->diags, E0212, range, (long long)count->i);
-   else if (is_known && count->i >= (int64_t)info->bits)
+   } else if (is_known && count->i >= (int64_t)info->bits) {
       tl_report(s->diags, W0220, range, (long long)count->i, info->bits, info->text);
+      if (count->i < 64)
+         tl_help(s->diags, "convert to a wider type first: x.to(tl.%s%u)",
+                 info->kind == TL_KIND_UINT ? "uint" : "int", count->i < 32 ? 32 : 64);
+   }
 }
 
 static bool

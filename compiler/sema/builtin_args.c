@@ -339,6 +339,9 @@ tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to)
       tl_help(s->diags, "fractions are kept behind pointers to tl.float32 and the like");
    else if (tl_dtype_is_float(to))
       tl_help(s->diags, "choose a wider type, tl.float32; infinity is written float(\"inf\")");
+   else
+      tl_help(s->diags, "tl.%s holds it; bits are written as a hexadecimal number",
+              tl_dtype_info[tl_dtype_holding(v->i, 8)].triton_name);
 }
 
 bool

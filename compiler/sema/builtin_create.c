@@ -99,9 +99,14 @@ filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, 
       return tl_sv_refuse(s, E0313, tl_call_arg_range(call, 1), call->row->name, "a scalar value",
                           tl_type_cstr(s->arena, value->value->type));
    TlSv filling = as_pattern(value, dtype);
-   if (value == &call->args[1])
+   bool is_pattern = value->kind == TL_SV_INT && filling.i != value->i;
+   if (value == &call->args[1] && (is_pattern || tl_dtype_is_float(dtype)))
       tl_warn_wraps(s, call, 1, dtype);
    TlValue *v = tl_sema_value_as(s, &filling, dtype, tl_call_arg_range(call, 1));
+   if (!v && filling.kind == TL_SV_INT && !filling.is_large && s->diags->last &&
+       s->diags->last->code == TL_DIAG_E0282)
+      tl_help(s->diags, "tl.%s holds it; bits are written as a hexadecimal number",
+              tl_dtype_info[tl_dtype_holding(filling.i, 8)].triton_name);
    if (v && tl_type_is_tile(v->type))
       v = tl_t1(&s->b, TL_OP_RESHAPE, v->type->elem, v);
    return v ? tl_sv_value(tl_sema_broadcast_to(s, v, rank, shape, call->range)) : tl_sv_poison();
