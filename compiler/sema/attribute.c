@@ -107,6 +107,41 @@ tl_try_attribute(TlSema *s, const TlSv *self, const char *name, TlRange range, T
    return has ? TL_HAS_IT : tl_lacks_attribute(s, self, name) ? TL_HAS_NOT : TL_HAS_UNKNOWN;
 }
 
+void
+tl_help_own_module(TlSema *s, const TlSourceModule *source, const char *name)
+{
+   enum { MAX_NAMES = 8 };
+   TlNearest n = {.name = name};
+   const TlGlobal *near = NULL;
+   TlSb names;
+   unsigned num = 0;
+   tl_sb_init(&names, s->arena);
+   for (size_t i = 0; i < source->order.len; i++) {
+      const TlGlobal *g = source->order.data[i];
+      const char *best = n.best;
+      if (g->state == TL_GLOBAL_DELETED)
+         continue;
+      tl_nearest_try(&n, g->name);
+      near = n.best == best ? near : g;
+      bool is_own = !g->import && g->name[0] != '_';
+      if (is_own && num < MAX_NAMES)
+         tl_sb_printf(&names, "%s%s", num ? ", " : "", g->name);
+      else if (is_own && num == MAX_NAMES)
+         tl_sb_str(&names, ", ..");
+      num += is_own;
+   }
+   if (near) {
+      tl_help(s->diags, "did you mean '%s'?", near->name);
+      tl_note(s->diags, N0200, near->range,
+              tl_arena_printf(s->arena, "'%s' is bound here", near->name));
+   } else if (num) {
+      tl_help(s->diags, "what the file has: %s", tl_sb_cstr(&names));
+   } else {
+      tl_help(s->diags, "the file binds no names; a module is a file of its own, %s.py or %s.tile",
+              name, name);
+   }
+}
+
 static void
 suggest_attribute(TlSema *s, const TlSv *self, const char *name)
 {
@@ -164,8 +199,8 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
       if (strcmp(self->module->name, "triton") == 0)
          tl_nearest_try(&n, "language");
    } else if (self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_SOURCE) {
-      for (size_t i = 0; i < self->module->source->order.len; i++)
-         tl_nearest_try(&n, self->module->source->order.data[i]->name);
+      tl_help_own_module(s, self->module->source, name);
+      return;
    } else if (self->kind == TL_SV_OBJECT) {
       for (size_t i = 0; i < self->fields->len; i++)
          tl_nearest_try(&n, self->fields->names[i]);

@@ -496,9 +496,10 @@ is_told_of_import(const TlSema *s, TlRange place)
 
 /* An import that finds no file (name is NULL) or no name in it, where it stands; `use` needs it. */
 static void
-report_missing(TlSema *s, const char *module, const char *name, TlRange place, TlRange use)
+report_missing(TlSema *s, const TlLost *lost, TlRange use)
 {
-   const char *near = NULL;
+   const char *module = lost->module, *name = lost->name, *near = NULL;
+   TlRange place = lost->place;
    if (name && is_told_of_import(s, place))
       return;
    if (name) {
@@ -506,7 +507,9 @@ report_missing(TlSema *s, const char *module, const char *name, TlRange place, T
       bool is_tl = strncmp(module, "triton.language", 15) == 0;
       const char *other = is_tl ? tl_other_name(s, name) : NULL;
       near = is_tl ? tl_suggest_builtin(s, TL_NS_TL, name) : NULL;
-      if (other)
+      if (lost->source)
+         tl_help_own_module(s, lost->source, name);
+      else if (other)
          tl_help(s->diags, "%s", other);
       else if (near)
          tl_help(s->diags, "did you mean '%s'?", near);
@@ -556,7 +559,8 @@ report_module(TlSema *s, const TlSvModule *m, TlRange range)
       const char *words = tl_range_text(s, m->import);
       module = tl_arena_strndup(s->arena, words, strcspn(words, " \t"));
    }
-   report_missing(s, module, NULL, m->import.file ? m->import : range, range);
+   const TlLost lost = {.module = module, .place = m->import.file ? m->import : range};
+   report_missing(s, &lost, range);
 }
 
 static bool
@@ -598,7 +602,7 @@ tl_report_opaque(TlSema *s, const TlSv *v, TlRange range)
          lost->name ? tl_arena_printf(s->arena, ", or '%s=VALUE'", lost->name) : "";
       tl_help(s->diags, "say what holds: --assume '%s=True' or '..=False'%s", lost->why, value);
    } else if (lost->module) {
-      report_missing(s, lost->module, lost->name, lost->place, range);
+      report_missing(s, lost, range);
    } else {
       bool is_bound =
          is_other_place && is_written_there(s, lost) && is_name(tl_range_text(s, range));

@@ -19,7 +19,6 @@ enum {
    TL_MAX_STEPS = 1 << 20,
 };
 
-typedef struct TlSourceModule TlSourceModule;
 typedef struct TlFrame TlFrame;
 typedef struct TlActivation TlActivation;
 
@@ -407,6 +406,8 @@ const char *tl_suggest_builtin(TlSema *s, uint32_t namespaces, const char *name)
 /* ---- eval.c ---- */
 TlSv tl_eval_expr(TlSema *s, TlFrame *f, const TlNode *n);
 TlSv tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange range);
+/* Of a name that a file of the user's lacks: the near one and where it is bound, or what it has. */
+void tl_help_own_module(TlSema *s, const TlSourceModule *source, const char *name);
 typedef enum TlHas {
    TL_HAS_NOT, /* an AttributeError of a property is one, as in Python */
    TL_HAS_IT,

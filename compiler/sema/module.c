@@ -373,8 +373,11 @@ import_from(TlSema *s, const TlSourceModule *from, const TlAstImport *import,
    }
    const char *dots =
       level ? tl_arena_printf(s->arena, "%.*s", (int)(level < 8 ? level : 8), "........") : "";
-   if (source || !level)
-      return not_imported(s, source ? source->path : module, name, alias->node.range);
+   if (source || !level) {
+      TlSv lost = not_imported(s, source ? source->path : module, name, alias->node.range);
+      ((TlLost *)(uintptr_t)lost.opaque)->source = source;
+      return lost;
+   }
    return not_imported(s, tl_arena_printf(s->arena, "%s%s", dots, *module ? module : sub), NULL,
                        *module ? module_range(s, import) : alias->node.range);
 }

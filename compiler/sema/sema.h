@@ -22,6 +22,7 @@
 
 typedef struct TlSema TlSema;
 typedef struct TlSv TlSv;
+typedef struct TlSourceModule TlSourceModule;
 
 /* ---- values ---- */
 enum { TL_SOME_ENUM = UINT16_MAX };
@@ -59,6 +60,7 @@ typedef struct TlLost {
    bool is_argument;    /* of a launch that is not known yet: some value, not None */
    bool is_device_name; /* of the GPU: it is some GPU of the target's capability */
    const char *module;  /* of an import that finds no `name` in it, or (name is NULL) no file */
+   const TlSourceModule *source; /* the file that an import finds no `name` in, or NULL */
 } TlLost;
 
 /* The history of a list, set, dict or object, which may be changed in place. */
