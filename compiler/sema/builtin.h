@@ -88,8 +88,13 @@ bool tl_call_is_value(TlSema *s, const TlCall *call, unsigned i);
 void tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to);
 /* Of x * 0.5 that is stored behind a pointer to integers. */
 void tl_warn_of_fraction(TlSema *s, const TlValue *v, const TlType *to, TlRange range);
+/* Refuses argument i, a word that is none of those. */
+void tl_refuse_word(TlSema *s, const TlCall *call, unsigned i, const char *words,
+                    const char *given);
 /* Refuses to write through argument 0, whose type is const. */
 bool tl_refuse_const(TlSema *s, const TlCall *call, const TlType *pointer);
+/* Refuses argument i, a tile, which argument 0 has one address for. */
+void tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile);
 /* Compile-time integers. */
 bool tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
                   unsigned max, int64_t *out, TlRange range);

@@ -375,6 +375,35 @@ argument_text(TlSema *s, const TlCall *call, unsigned i)
    return *sign == '=' && sign[1] != '=' ? sign + 1 + strspn(sign + 1, " ") : text;
 }
 
+/* The same where it is short, and a name for it where not. */
+static const char *
+operand_text(TlSema *s, const TlCall *call, unsigned i, const char *name)
+{
+   const char *text = argument_text(s, call, i);
+   return strlen(text) <= 40 && !strchr(text, '\n') ? text : name;
+}
+
+void
+tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
+{
+   const char *pointer = operand_text(s, call, 0, "pointer");
+   const char *value = operand_text(s, call, i, "value"), *row = call->row->name;
+   bool is_max = strcmp(row, "atomic_max") == 0, is_min = strcmp(row, "atomic_min") == 0;
+   const char *reduction = is_max ? "max" : is_min ? "min" : "sum";
+   tl_report(s->diags, E0320, tl_call_arg_range(call, i), tl_call_param(s, call, i), row,
+             tl_type_cstr(s->arena, tile));
+   if (tile->rank == 1)
+      tl_help(s->diags,
+              "give each element an address, %s + tl.arange(0, %u), or reduce the tile to one "
+              "value: tl.%s(%s, axis=0)",
+              pointer, tile->shape[0], reduction, value);
+   else
+      tl_help(s->diags,
+              "give each element an address, %s + offsets of the shape %s, or reduce the tile to "
+              "one value: tl.%s(%s)",
+              pointer, tl_shape_text(s, tile->rank, tile->shape), reduction, value);
+}
+
 /* store(x + i, v, m): the call with its argument `last` and the one before it exchanged. */
 static const char *
 exchanged(TlSema *s, const TlCall *call, unsigned last)
@@ -660,6 +689,48 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
    return true;
 }
 
+/* "fp32" for "ieee", "relax" for "relaxed"; NULL: nothing that is known. */
+static const char *
+word_instead(const char *param, const char *words, const char *given, const char **meaning)
+{
+   static const struct {
+      const char *param, *word, *meaning, *others;
+   } rows[] = {
+#define TL_WORD(param, word, meaning, others) {param, word, meaning, others},
+#include "sema/slips.def"
+   };
+   *meaning = "";
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].param, param) == 0 && tl_word_is_listed(words, rows[i].word) &&
+          tl_word_is_listed(rows[i].others, given)) {
+         *meaning = rows[i].meaning;
+         return rows[i].word;
+      }
+   return NULL;
+}
+
+void
+tl_refuse_word(TlSema *s, const TlCall *call, unsigned i, const char *words, const char *given)
+{
+   const char *param = tl_call_param(s, call, i), *meaning;
+   const char *instead = word_instead(param, words, given, &meaning);
+   char *each = tl_arena_strdup(s->arena, words);
+   TlNearest near = {.name = given};
+   for (char *p = each, *end; *p; p = end) {
+      end = p + strcspn(p, " ");
+      end = *end ? (*end = '\0', end + 1) : end;
+      if (strcmp(given, *p == '.' ? p + 1 : p) == 0)
+         near.best = p; /* "cg" for ".cg" */
+      else
+         tl_nearest_try(&near, p);
+   }
+   tl_report(s->diags, E0307, tl_call_arg_range(call, i), param, call->row->name, words, given);
+   if (instead)
+      tl_help(s->diags, "write %s=\"%s\"%s%s", param, instead, *meaning ? ": " : "", meaning);
+   else if (near.best)
+      tl_help(s->diags, "did you mean \"%s\"?", near.best);
+}
+
 bool
 tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const char *words,
              int64_t initial, int64_t *out)
@@ -678,6 +749,10 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
          tl_help(s->diags, "%s", help);
       return false;
    }
+   if (v->kind == TL_SV_TYPE && v->type->kind == TL_TYPE_SCALAR) { /* input_precision=tl.float32 */
+      tl_refuse_word(s, call, i, words, tl_dtype_info[v->type->dtype].triton_name);
+      return false;
+   }
    if (!tl_call_str(s, call, i, &text))
       return false;
    if (text.len == 0 && kind != TL_AK_PRECISION)
@@ -691,8 +766,8 @@ tl_call_word(TlSema *s, const TlCall *call, unsigned i, TlAttrKind kind, const c
       bare += 6;
    if (listed && tl_attr_word_value(kind, bare, strlen(bare), out))
       return true;
-   return tl_refuse(s->diags, E0307, tl_call_arg_range(call, i), tl_call_param(s, call, i),
-                    call->row->name, words, word);
+   tl_refuse_word(s, call, i, words, word);
+   return false;
 }
 
 bool

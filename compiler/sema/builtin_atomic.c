@@ -52,11 +52,7 @@ pointee_arg(TlSema *s, const TlCall *call, unsigned i, const TlType *ptr)
       return NULL;
    if (ptr->rank || !tl_type_is_tile(v->type))
       return tl_sema_broadcast_to(s, v, ptr->rank, ptr->shape, range);
-   tl_report(s->diags, E0320, range, tl_call_param(s, call, i), call->row->name,
-             tl_type_cstr(s->arena, v->type));
-   tl_help(s->diags,
-           "add offsets to the pointer: pointer + tl.arange(0, n), or reduce the value to "
-           "one: tl.sum(x)");
+   tl_refuse_tile(s, call, i, v->type);
    return NULL;
 }
 

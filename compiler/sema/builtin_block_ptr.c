@@ -3,6 +3,7 @@
  * stride[d]) with 64-bit arithmetic, so that later analyses see the same shape as in hand-written
  * pointer code. */
 #include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -305,8 +306,7 @@ padding_value(TlSema *s, const TlCall *call, const TlType *tile, TlValue **other
       tl_report(s->diags, E0328, tl_call_arg_range(call, 4), "nan",
                 tl_dtype_info[tile->elem->dtype].text);
    else
-      tl_report(s->diags, E0307, tl_call_arg_range(call, 4), "padding_option", "load",
-                "\"\", zero, nan", tl_text_cstr(s, text));
+      tl_refuse_word(s, call, 4, "zero nan", tl_text_cstr(s, text));
    return false;
 }
 
@@ -363,6 +363,39 @@ tl_block_ptr_load(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
    return v;
 }
 
+/* Argument i, of the type `have`, is no block of this shape: what makes it one, or the block to
+ * take in its place. */
+static void
+refuse_shape(TlSema *s, const TlCall *call, unsigned i, const TlType *have, const TlBlockPtr *p)
+{
+   TlRange range = tl_call_arg_range(call, i);
+   const char *want = tl_shape_text(s, p->rank, p->block), *text = tl_range_text(s, range);
+   const char *own = tl_shape_text(s, have->rank, have->shape);
+   const char *turned = tl_help_transposed(s, have, p->rank, p->block, text);
+   const TlType *block = tl_type_tile(s->types, tl_type_elem(have), p->rank, p->block, NULL);
+   bool spreads = have->rank <= p->rank;
+   for (unsigned d = 0; spreads && d < have->rank; d++) {
+      uint32_t size = have->shape[have->rank - 1 - d];
+      spreads = size == 1 || size == p->block[p->rank - 1 - d];
+   }
+   tl_report(s->diags, E0323, range, call->row->name, tl_type_cstr(s->arena, have), want);
+   if (turned && p->rows)
+      tl_help(s->diags, "%s", turned);
+   else if (turned)
+      tl_help(s->diags, "%s, or take blocks of the shape %s", turned, own);
+   else if (spreads)
+      tl_help(s->diags, "repeat it: tl.broadcast_to(value, %s)", want);
+   else if (tl_type_num_elems(have) == tl_type_num_elems(block) && !p->rows)
+      tl_help(s->diags,
+              "bring it to that shape, tl.reshape(value, %s), or take blocks of the shape "
+              "%s",
+              want, own);
+   else if (p->rows)
+      tl_help(s->diags, "make a value of the shape %s: a row for each index", want);
+   else
+      tl_help(s->diags, "take blocks of the shape %s, or make a value of the shape %s", own, want);
+}
+
 TlSv
 tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
 {
@@ -390,8 +423,7 @@ tl_block_ptr_store(TlSema *s, const TlCall *call, const TlAttrInit *attrs)
                       memcmp(v->type->shape, p->block, p->rank * sizeof p->block[0]) == 0));
    if (!fits) {
       if (v)
-         tl_report(s->diags, E0323, tl_call_arg_range(call, 1), call->row->name,
-                   tl_type_cstr(s->arena, v->type), tl_shape_text(s, p->rank, p->block));
+         refuse_shape(s, call, 1, v->type, p);
       return tl_sv_poison();
    }
    TlBlockPtr bytes = *p;
@@ -556,8 +588,7 @@ block_to_write(TlSema *s, const TlCall *call, unsigned i, const TlBlockPtr *p)
    if (v->type->rank == p->rank &&
        memcmp(v->type->shape, p->block, p->rank * sizeof p->block[0]) == 0)
       return v;
-   tl_report(s->diags, E0323, tl_call_arg_range(call, i), call->row->name,
-             tl_type_cstr(s->arena, v->type), tl_shape_text(s, p->rank, p->block));
+   refuse_shape(s, call, i, v->type, p);
    return NULL;
 }
 

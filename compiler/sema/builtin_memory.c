@@ -304,8 +304,7 @@ tl_builtin_store(TlSema *s, const TlCall *call)
    if (!v)
       return tl_sv_poison();
    if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(v->type)) {
-      tl_report(s->diags, E0320, range, "value", "store", tl_type_cstr(s->arena, v->type));
-      tl_help(s->diags, "add offsets to the pointer: pointer + tl.arange(0, n)");
+      tl_refuse_tile(s, call, STORE_VALUE, v->type);
       return tl_sv_poison();
    }
    bool is_bool;
