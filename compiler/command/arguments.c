@@ -417,6 +417,8 @@ tl_cmd_is_descriptor(const char *type)
    return type && tl_starts_with(type, "tensordesc<");
 }
 
+enum { ROW_BYTES = 16 }; /* what a tensor descriptor's strides are multiples of */
+
 TilecTensor *
 tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type)
 {
@@ -433,10 +435,18 @@ tl_cmd_arg_tensor(TlArena *arena, const TlCmdArg *a, const char *type)
                    t->rank, t->rank == 1 ? "" : "s");
       return NULL;
    }
-   int64_t stride = 1;
+   int64_t stride = 1, bytes = tl_dtype_info[array->dtype].bytes;
    for (unsigned d = t->rank; d-- > 0; stride *= t->shape[d]) {
       t->shape[d] = (int64_t)array->shape[d];
       t->strides[d] = stride;
+   }
+   int64_t row = t->rank > 1 ? t->shape[t->rank - 1] : 0, step = ROW_BYTES / bytes;
+   if (row * bytes % ROW_BYTES != 0) { /* then all strides are multiples */
+      tl_cmd_error("argument '%s' is %s: its rows are %lld bytes apart, which must be a multiple "
+                   "of %d: pad them to %lld elements",
+                   a->param->name, type, (long long)(row * bytes), ROW_BYTES,
+                   (long long)((row + step - 1) / step * step));
+      return NULL;
    }
    return t;
 }

@@ -227,15 +227,25 @@ is_integer(const TlCmdArg *a)
    return a->is_given && a->value.kind == TL_CLI_INT;
 }
 
+/* What the compiled code has as the parameter's value; NULL: the launch gives it. */
+static const char *
+constant_of(const TilecKernelInfo *k, const char *param)
+{
+   for (uint32_t i = 0; i < k->num_args; i++) /* parts of descriptors are listed as well */
+      if (strcmp(k->args[i].name, param) == 0)
+         return k->args[i].value;
+   assert(false && "the record has every parameter");
+   return NULL;
+}
+
 /* By parameter: what the grid's expression knows of it. */
 static int64_t *
 slots_of(RunState *r)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
-   assert(k->num_args == r->a.num);
    int64_t *slots = tl_new_array(r->c->arena, int64_t, r->a.num + 1);
    for (unsigned i = 0; i < r->a.num; i++) {
-      const char *constant = k->args[i].value ? k->args[i].value : NULL;
+      const char *constant = constant_of(k, r->a.list[i].param->name);
       if (constant)
          tl_rule_int_of(constant, &slots[i]);
       else if (r->a.list[i].is_given)

@@ -188,8 +188,32 @@ tl_arg_fits(const TlLaunchParam *p, TlSlot slot, bool is_none, char *text)
    }
    uint32_t d = p->info->divisible;
    if (d > 1 && !is_multiple(p, slot, d)) {
-      snprintf(text, TL_RT_TEXT, "the code was compiled for '%s' divisible by %u; it is 0x%" PRIx64,
-               p->info->name, d, slot.u);
+      char value[24];
+      snprintf(value, sizeof value, p->is_pointer ? "0x%" PRIx64 : "%" PRId64, slot.i);
+      snprintf(text, TL_RT_TEXT, "the code was compiled for '%s' divisible by %u; it is %s",
+               p->info->name, d, value);
+      return false;
+   }
+   return true;
+}
+
+/* Do the strides keep the alignment that the code counts on?  p is followed by its parts: sizes,
+ * strides but the last. */
+static bool
+check_strides(const TlLaunchParam *p, const TilecTensor *t, char *text)
+{
+   for (uint32_t d = 0; d + 1 < t->rank; d++) {
+      int64_t step = p[1 + p->rank + d].info->divisible, stride = t->strides[d];
+      if (step <= 1 || stride % step == 0)
+         continue;
+      int64_t bytes = p->info->divisible / step, padded = stride + step - stride % step;
+      char what[32] = "rows";
+      if (d + 2 < t->rank)
+         snprintf(what, sizeof what, "items of dimension %u", (unsigned)d);
+      snprintf(text, TL_RT_TEXT,
+               "parameter '%s': %s of the tensor are %" PRId64 " bytes apart, which must be a "
+               "multiple of %u: pad them to %" PRId64 " elements",
+               p->info->name, what, stride * bytes, (unsigned)p->info->divisible, padded);
       return false;
    }
    return true;
@@ -220,6 +244,8 @@ flatten_tensor(const TlLaunchParam *p, const TilecTensor *t, TilecArg *out, char
                t->strides[t->rank - 1]);
       return false;
    }
+   if (!check_strides(p, t, text))
+      return false;
    *out++ = t->base;
    for (uint32_t d = 0; d < t->rank; d++)
       *out++ = tilec_int(TILEC_I64, t->shape[d]);

@@ -148,7 +148,8 @@ what_is_no_descriptor_is_refused(void **state)
    bad = x;
    bad.strides[0] = PITCH - 1;
    assert_int_equal(launch(&f, &bad, &y), TILEC_BAD_ARGUMENT);
-   must_say(&f, "'x_stride_0' divisible by 4");
+   must_say(&f, "parameter 'x': rows of the tensor are 92 bytes apart, which must be a multiple of "
+                "16: pad them to 24 elements");
    bad = tensor(&f.x[0][1], 4, 16);
    assert_int_equal(launch(&f, &bad, &y), TILEC_BAD_ARGUMENT);
    must_say(&f, "'x' divisible by 16");

@@ -39,7 +39,8 @@ class TensorDescriptor:
         for stride in self.strides[:-1]:
             assert stride >= 0, "strides must not be negative; got %s" % (self.strides,)
             assert stride * size % 16 == 0, "strides must be 16-byte aligned; %d elements of %d bytes " \
-                "are %d" % (stride, size, stride * size)
+                "are %d: pad the rows to %d elements" \
+                % (stride, size, stride * size, -(-stride * size // 16) * 16 // size)
         for n in self.shape:
             assert n > 0, "shape must be positive; got %s" % (self.shape,)
         assert self.padding in ("zero", "nan"), \
