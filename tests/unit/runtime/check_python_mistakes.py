@@ -11,7 +11,8 @@ is not installed.
     program             after HEAD
 
 An answer is the exception's text.  It names the line of the program, or Python does: the innermost frame of
-the traceback outside of the binding is the program's.  None is of ctypes or a bare internal error."""
+the traceback outside of the binding is the program's.  None is of ctypes or a bare internal error, nor shows
+a line that the program does not have."""
 import os
 import re
 import runpy
@@ -155,6 +156,10 @@ class Mistake:
             bad.append("no place")
         if re.search(r"ctypes|ArgumentError|<(launcher|grid|string)", said):
             bad.append("shows how it is done")
+        lines = [""] + self.source.split("\n")
+        shown = re.findall(r"^%s:(\d+):\d+: .*\n +\d+ \| (.*)" % re.escape(path), said, re.MULTILINE)
+        if any(lines[int(n):int(n) + 1] != [text] for n, text in shown):
+            bad.append("shows a line that the program does not have")
         return bad
 
 

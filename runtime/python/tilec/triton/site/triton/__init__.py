@@ -23,6 +23,8 @@ __all__ = ["AsyncCompileMode", "CompilationError", "Config", "FutureKernel", "In
 
 @constexpr_function
 def cdiv(x, y):
+    if isinstance(x, tuple):
+        raise TypeError("cdiv takes integers; got the tuple %r: of a shape one size is shape[0]" % (x,))
     return (x + y - 1) // y
 
 

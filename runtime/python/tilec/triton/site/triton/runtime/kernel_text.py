@@ -268,7 +268,7 @@ class Part:
         for at, text in pieces:
             if at > line:
                 out += "\n" * (at - line)
-            elif line > 2:
+            elif at < line and line > 2:
                 out += "\n"
             out += text.rstrip("\n") + "\n"
             line = out.count("\n") + 1

@@ -9,6 +9,7 @@ import contextlib
 import math
 import os
 import re
+import sys
 import tempfile
 import threading
 import warnings
@@ -168,7 +169,7 @@ def is_plain_descriptor(v):
 
 # ---- errors --------------------------------------------------------------------------------------
 
-_TUPLE_HELP = re.compile(r"^ += help: one value is wanted: .*\n", re.MULTILINE)
+_TUPLE_HELP = re.compile(r"\n += help: one value is wanted: .*")
 _PLACE = re.compile(r"^(.+?):(\d+):(\d+): (error|note)\b(.*)", re.MULTILINE)
 
 
@@ -208,16 +209,25 @@ def _compilation_error(text, functions):
     return error if isinstance(error, kind) else kind(None, None, text)
 
 
-def translated(e, notes=None, files=None, functions=()):
+def _without_entry(text, name):
+    """The text without the note of the call that an entry function makes: no line of the program."""
+    calls = list(re.finditer(r"^.*: note: in the call of '%s' here\n.*\n.*\^.*\n?" % re.escape(name),
+                             text, re.MULTILINE))
+    return text[:calls[-1].start()] + text[calls[-1].end():] if calls else text
+
+
+def translated(e, notes=None, files=None, functions=(), called_by_entry=None):
     """tilec's error as the one that Triton would raise; None: as it is."""
     text = str(e)
+    if called_by_entry:
+        text = _without_entry(text, called_by_entry).rstrip()
     for made, real in (files or {}).items():
         text = text.replace(made, real)
     if e.status == "TILEC_BAD_SOURCE":
         text = text.split("\n", 1)[-1].rstrip()
         for name, why in (notes or {}).items():
             if "'%s'" % name in text:
-                text = re.sub(r"(unknown name '%s'\n(?: .*\n)*?) +(= help: a size is a parameter, .*), or .*"
+                text = re.sub(r"(unknown name '%s'\n(?: .*\n)*?) +(= help: make it a parameter, .*), or .*"
                               % re.escape(name), r"\1      \2", text)
                 text += "\nnote: %s: %s" % (name, why)
         return _compilation_error(text, functions)
@@ -232,6 +242,18 @@ def translated(e, notes=None, files=None, functions=()):
 
 
 # ---- what a launch is ----------------------------------------------------------------------------
+
+def _numbers_instead(v, bound):
+    """x.shape where one size is wanted; None: another mistake."""
+    if not isinstance(v, tuple) or not v or not all(type(n) is int for n in v):
+        return None
+    of = [name for name, a in bound.items() if is_array(a) and tuple(getattr(a, "shape", ())) == v]
+    count = "numel()" if of and callable(getattr(bound[of[0]], "numel", None)) else "size"
+    if of:
+        return "the tuple %r, the shape of '%s': one number is .shape[0] of the array, and .%s how many " \
+            "elements it has" % (v, of[0], count)
+    return "the tuple %r: one number is an item of it, [0]" % (v,)
+
 
 class Program:
     """A text and its tilec.Kernels: one for each set of options."""
@@ -273,7 +295,8 @@ class Program:
         try:
             yield
         except tilec.Error as e:
-            better = translated(e, self.notes, self.files, self.functions)
+            made = self.jit.__name__ if self.entry != self.jit.__name__ else None
+            better = translated(e, self.notes, self.files, self.functions, made)
             if better is None:
                 raise
         else:
@@ -611,7 +634,7 @@ class Launcher:
         call.program.check_globals()
         if warmup and grid is not None and not callable(grid):
             tilec._grid_words(grid)                # says what is wrong with it
-        with self._naming_no_arrays(bound):
+        try:
             compiled = self.variants.get(call, bound, warmup)
             if warmup or compiled is None:
                 return compiled
@@ -619,20 +642,20 @@ class Launcher:
                 grid = tilec._grid_of(jit.__name__, grid, dict(bound))
             with call.program.errors():
                 self._go(call, compiled, grid, bound)
+        except CompilationError as e:
+            self._name_no_arrays(e, bound)
+            raise
         return compiled
 
-    @contextlib.contextmanager
-    def _naming_no_arrays(self, bound):
+    def _name_no_arrays(self, e, bound):
         """A list or a text among the arguments is what an error of the kernel is likely to be about."""
-        try:
-            yield
-        except CompilationError as e:
-            for p in self.jit.params:
-                v = bound[p.name]
-                if not p.is_constexpr and isinstance(v, (str, list, tuple)):
-                    e.error_message = "%s\nnote: argument '%s' is %s%s" % (
-                        _TUPLE_HELP.sub("", e.message), p.name, tilec._a(v), tilec._array_instead(v))
-            raise
+        caller = sys._getframe(tilec.users_level() - 1)
+        for p in self.jit.params:
+            v = bound[p.name]
+            if not p.is_constexpr and isinstance(v, (str, list, tuple)):
+                e.error_message = "%s\n%s:%d: note: argument '%s' is %s" % (
+                    _TUPLE_HELP.sub("", e.message), caller.f_code.co_filename, caller.f_lineno, p.name,
+                    _numbers_instead(v, bound) or tilec._a(v) + tilec._array_instead(v))
 
     def _go(self, call, compiled, grid, bound):
         on = self.where(call.values)
