@@ -38,6 +38,15 @@ for header in $headers; do
    fi
 done
 
+# One folder of the two that a source tree has: the first line says which there are.
+runs=$((runs + 1))
+if cc -fsyntax-only -I "$root/runtime/include" "$work/runtime.c" 2>"$work/said" ||
+   ! grep -m1 'error' "$work/said" | grep -q -- '-Icompiler/include -Iruntime/include'; then
+   echo "FAIL tilec/runtime.h with -Iruntime/include alone"
+   head -20 "$work/said"
+   failed=1
+fi
+
 cat >"$work/use.c" <<'CODE'
 #include "tilec/runtime.h"
 #include "tilec/tilec.h"

@@ -104,11 +104,25 @@ check_links() {
    done < <(awk '/^```/ { code = !code } !code' "$file" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//')
 }
 
+# How README.md compiles its program in the tree, of this build.
+check_compiling() {
+   local command folder
+   folder=$(dirname -- "$library")
+   command=$(grep -m1 '^cc program\.c ' "$root/README.md") || { echo "no line 'cc program.c ..'" >"$work/log"; fail README.md; return; }
+   awk '/^<!-- runs -->$/ { wanted = 1 } /^```$/ { code = 0 } code { print } wanted && /^```c$/ { code = 1; wanted = 0 }' \
+      "$root/README.md" >"$work/program.c"
+   command=${command//build\/release\/runtime/"$folder"}
+   ran=$((ran + 1))
+   { (cd -- "$root" && eval "${command/cc program.c/"$cc" -o "$work/program" "$work/program.c"}" &&
+      timeout 60 "$work/program"); } >"$work/log" 2>&1 || fail "README.md: $command"
+}
+
 "$tilec" build "$root/dsl_examples/elu.tile" --emit=c --ptxas=none -o "$work/elu.c"
 while IFS= read -r -d '' file; do
    check_file "$file"
    check_links "$file"
 done < <(find "$root/README.md" "$root/docs" -name '*.md' -print0 | sort -z)
+check_compiling
 for command in dsl_examples/run.sh tests/run.sh; do
    grep -qx "$command" "$root/README.md" || { echo "README.md does not name $command" >"$work/log"; fail README.md; }
    bash -n "$root/$command" 2>"$work/log" || fail "$command"

@@ -30,6 +30,12 @@
 #ifndef TILEC_RUNTIME_H
 #define TILEC_RUNTIME_H
 
+#ifdef __has_include
+#if !__has_include("tilec/arg.h")
+#error "headers of the source tree are in two folders: -Icompiler/include -Iruntime/include"
+#endif
+#endif
+
 #include "tilec/arg.h"
 #include "tilec/kernel_info.h"
 #include "tilec/status.h"
