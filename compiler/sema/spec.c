@@ -301,6 +301,30 @@ define_index(const Spec *p, const char *name)
    return -1;
 }
 
+/* May the signature end before it? */
+static bool
+has_own_value(const Spec *p, unsigned i)
+{
+   return is_constexpr(p, i) || param(p, i)->default_value ||
+          (p->fn->source->is_tile && param(p, i)->annotation) ||
+          define_index(p, param(p, i)->name) >= 0;
+}
+
+/* "'m', 'k' have none; " of entries that are missing at the end. */
+static const char *
+missing_entries(TlSema *s, const Spec *p)
+{
+   TlSb sb;
+   unsigned num = 0;
+   tl_sb_init(&sb, s->arena);
+   for (unsigned i = (unsigned)p->entries.len; i < p->num; i++)
+      if (!has_own_value(p, i))
+         tl_sb_printf(&sb, "%s'%s'", num++ ? ", " : "", param(p, i)->name);
+   if (num)
+      tl_sb_str(&sb, num == 1 ? " has none; " : " have none; ");
+   return tl_sb_cstr(&sb);
+}
+
 static void
 help_signature(TlSema *s, const Spec *p)
 {
@@ -317,9 +341,9 @@ help_signature(TlSema *s, const Spec *p)
       return;
    }
    tl_help(s->diags,
-           "write an entry for each of: %s; such as -s '*fp32, i32, 64' for a pointer, "
+           "%swrite an entry for each of: %s; such as -s '*fp32, i32, 64' for a pointer, "
            "an integer and a constexpr of 64",
-           param_names(s, p));
+           missing_entries(s, p), param_names(s, p));
 }
 
 static bool
@@ -337,9 +361,7 @@ read_signature(TlSema *s, Spec *p)
    if (!by_position && !run_time_only) {
       bool prefix = n < p->num; /* the rest must have values of their own */
       for (unsigned i = (unsigned)n; prefix && i < p->num; i++)
-         prefix = is_constexpr(p, i) || param(p, i)->default_value ||
-                  (p->fn->source->is_tile && param(p, i)->annotation) ||
-                  define_index(p, param(p, i)->name) >= 0;
+         prefix = has_own_value(p, i);
       if (!prefix) {
          TlRange r = tl_range(p->sig_file, 0, (uint32_t)strlen(p->given->signature));
          tl_report(s->diags, E0269, r, n, p->fn->name, p->num, open);
