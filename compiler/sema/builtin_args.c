@@ -383,25 +383,41 @@ operand_text(TlSema *s, const TlCall *call, unsigned i, const char *name)
    return strlen(text) <= 40 && !strchr(text, '\n') ? text : name;
 }
 
+/* What makes one value of the tile that an access takes; NULL: nothing that could be meant. */
+static const char *
+reduction_for(const char *builtin, const char *param)
+{
+   static const struct {
+      const char *builtin, *reduction;
+   } rows[] = {
+      {"store", "sum"},      {"atomic_add", "sum"},     {"atomic_max", "max"},
+      {"atomic_min", "min"}, {"atomic_xor", "xor_sum"},
+   };
+   for (size_t i = 0; strcmp(param, "mask") != 0 && i < sizeof rows / sizeof rows[0]; i++)
+      if (strcmp(rows[i].builtin, builtin) == 0)
+         return rows[i].reduction;
+   return NULL;
+}
+
 void
 tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
 {
    const char *pointer = operand_text(s, call, 0, "pointer");
-   const char *value = operand_text(s, call, i, "value"), *row = call->row->name;
-   bool is_max = strcmp(row, "atomic_max") == 0, is_min = strcmp(row, "atomic_min") == 0;
-   const char *reduction = is_max ? "max" : is_min ? "min" : "sum";
-   tl_report(s->diags, E0320, tl_call_arg_range(call, i), tl_call_param(s, call, i), row,
+   const char *value = operand_text(s, call, i, "value"), *param = tl_call_param(s, call, i);
+   const char *offsets = tile->rank == 1
+                            ? tl_arena_printf(s->arena, "tl.arange(0, %u)", tile->shape[0])
+                            : tl_arena_printf(s->arena, "offsets of the shape %s",
+                                              tl_shape_text(s, tile->rank, tile->shape));
+   const char *reduction = reduction_for(call->row->name, param);
+   tl_report(s->diags, E0320, tl_call_arg_range(call, i), param, call->row->name,
              tl_type_cstr(s->arena, tile));
-   if (tile->rank == 1)
+   if (reduction)
       tl_help(s->diags,
-              "give each element an address, %s + tl.arange(0, %u), or reduce the tile to one "
-              "value: tl.%s(%s, axis=0)",
-              pointer, tile->shape[0], reduction, value);
+              "give each element an address, %s + %s, or reduce the tile to one value: "
+              "tl.%s(%s%s)",
+              pointer, offsets, reduction, value, tile->rank == 1 ? ", axis=0" : "");
    else
-      tl_help(s->diags,
-              "give each element an address, %s + offsets of the shape %s, or reduce the tile to "
-              "one value: tl.%s(%s)",
-              pointer, tl_shape_text(s, tile->rank, tile->shape), reduction, value);
+      tl_help(s->diags, "give each element an address, %s + %s", pointer, offsets);
 }
 
 /* store(x + i, v, m): the call with its argument `last` and the one before it exchanged. */
@@ -489,9 +505,10 @@ tl_call_mask(TlSema *s, const TlCall *call, unsigned i, const TlType *to, TlValu
       help_mask(s, call, i, m, to);
       return false;
    }
-   if (!tl_type_is_tile(to) && tl_type_is_tile(m->type))
-      return tl_refuse(s->diags, E0320, range, "mask", call->row->name,
-                       tl_type_cstr(s->arena, m->type));
+   if (!tl_type_is_tile(to) && tl_type_is_tile(m->type)) {
+      tl_refuse_tile(s, call, i, m->type);
+      return false;
+   }
    *out = m;
    assert(!*out || tl_type_elem((*out)->type)->dtype == TL_I1);
    return true;

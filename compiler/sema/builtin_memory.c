@@ -143,9 +143,10 @@ tl_builtin_load(TlSema *s, const TlCall *call)
       }
       if (!other)
          return tl_sv_poison();
-      if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(other->type))
-         return tl_sv_refuse(s, E0320, range, "other", call->row->name,
-                             tl_type_cstr(s->arena, other->type));
+      if (!tl_type_is_tile(ptr->type) && tl_type_is_tile(other->type)) {
+         tl_refuse_tile(s, call, LOAD_OTHER, other->type);
+         return tl_sv_poison();
+      }
    }
    if ((mask && !broadcast_with(s, call, &ptr, &mask, LOAD_MASK)) ||
        (other && !broadcast_with(s, call, &ptr, &other, LOAD_OTHER)) ||
