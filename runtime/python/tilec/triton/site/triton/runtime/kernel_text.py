@@ -459,6 +459,7 @@ class KernelText:
         self.functions = []
         self.is_open = knobs.runtime.interpret or knobs.compilation.allow_non_constexpr_globals
         self.entry = jit.def_name
+        self.made_call = None                    # the line of a made entry that calls the kernel
         self.main = self.part_of(jit)
         try:
             self.main.value(jit.def_name, jit)
@@ -525,8 +526,8 @@ class KernelText:
         self.notes.setdefault(name, why)
 
     def add_entry(self, name, text):
-        """A further function, made up, that calls the kernel; compiled in its place."""
-        self.entry = name
+        """A further function, made up, that calls the kernel in its last line; compiled in its place."""
+        self.entry, self.made_call = name, text.rstrip("\n").split("\n")[-1]
         last = max(at + t.count("\n") for at, t in self.main.pieces)
         self.main.pieces.append((last + 2, text))
 

@@ -209,18 +209,17 @@ def _compilation_error(text, functions):
     return error if isinstance(error, kind) else kind(None, None, text)
 
 
-def _without_entry(text, name):
-    """The text without the note of the call that an entry function makes: no line of the program."""
-    calls = list(re.finditer(r"^.*: note: in the call of '%s' here\n.*\n.*\^.*\n?" % re.escape(name),
-                             text, re.MULTILINE))
-    return text[:calls[-1].start()] + text[calls[-1].end():] if calls else text
+def _without_line(text, line):
+    """The text without the notes that show the line."""
+    return re.sub(r"^.*: note: .*\n +\d+ \| %s\n.*\^.*\n?" % re.escape(line), "", text, flags=re.MULTILINE)
 
 
-def translated(e, notes=None, files=None, functions=(), called_by_entry=None):
-    """tilec's error as the one that Triton would raise; None: as it is."""
+def translated(e, notes=None, files=None, functions=(), made_call=None):
+    """tilec's error as the one that Triton would raise; None: as it is.  made_call is no line of the
+    program."""
     text = str(e)
-    if called_by_entry:
-        text = _without_entry(text, called_by_entry).rstrip()
+    if made_call:
+        text = _without_line(text, made_call).rstrip()
     for made, real in (files or {}).items():
         text = text.replace(made, real)
     if e.status == "TILEC_BAD_SOURCE":
@@ -243,16 +242,22 @@ def translated(e, notes=None, files=None, functions=(), called_by_entry=None):
 
 # ---- what a launch is ----------------------------------------------------------------------------
 
-def _numbers_instead(v, bound):
-    """x.shape where one size is wanted; None: another mistake."""
-    if not isinstance(v, tuple) or not v or not all(type(n) is int for n in v):
+def _num_elements(array):
+    count = getattr(array, "numel", None)           # torch's size is a method
+    return count() if callable(count) else getattr(array, "size", None)
+
+
+def _numbers_instead(v, arrays):
+    """What to write for a shape or a list where one number is wanted; None: it is neither."""
+    if not isinstance(v, (list, tuple)) or not v or not all(type(n) is int for n in v):
         return None
-    of = [name for name, a in bound.items() if is_array(a) and tuple(getattr(a, "shape", ())) == v]
-    count = "numel()" if of and callable(getattr(bound[of[0]], "numel", None)) else "size"
-    if of:
-        return "the tuple %r, the shape of '%s': one number is .shape[0] of the array, and .%s how many " \
-            "elements it has" % (v, of[0], count)
-    return "the tuple %r: one number is an item of it, [0]" % (v,)
+    of = next((name for name, a in arrays.items() if tuple(getattr(a, "shape", ())) == tuple(v)), None)
+    if of is None or isinstance(v, list):
+        return "%s, one number of it an item, [0]%s" % (
+            "the tuple %r" % (v,) if isinstance(v, tuple) else "a list", tilec._array_instead(v))
+    count = "numel()" if callable(getattr(arrays[of], "numel", None)) else "size"
+    return "the tuple %r, the shape of '%s': one number of it is .shape[0], how many elements there are " \
+        ".%s, and the array itself stands without .shape" % (v, of, count)
 
 
 class Program:
@@ -260,6 +265,7 @@ class Program:
 
     def __init__(self, jit, text, is_interpreted):
         self.jit, self.entry, self.notes, self.used = jit, text.entry, text.notes, text.used
+        self.made_call = text.made_call
         # A kernel of Triton's prints in every thread; its interpreter has none.
         self.options = {} if is_interpreted else {"print_threads": True}
         self.functions = text.functions
@@ -295,8 +301,7 @@ class Program:
         try:
             yield
         except tilec.Error as e:
-            made = self.jit.__name__ if self.entry != self.jit.__name__ else None
-            better = translated(e, self.notes, self.files, self.functions, made)
+            better = translated(e, self.notes, self.files, self.functions, self.made_call)
             if better is None:
                 raise
         else:
@@ -650,12 +655,19 @@ class Launcher:
     def _name_no_arrays(self, e, bound):
         """A list or a text among the arguments is what an error of the kernel is likely to be about."""
         caller = sys._getframe(tilec.users_level() - 1)
+        arrays = {name: unwrap(v) for name, v in bound.items() if is_array(unwrap(v))}
         for p in self.jit.params:
-            v = bound[p.name]
-            if not p.is_constexpr and isinstance(v, (str, list, tuple)):
+            v, what = unwrap(bound[p.name]), None
+            if p.is_constexpr and isinstance(v, (list, tuple)) and "tuple" in e.message:
+                what = _numbers_instead(v, arrays)
+            elif not p.is_constexpr and isinstance(v, (str, list, tuple)):
+                what = _numbers_instead(v, arrays) or tilec._a(v) + tilec._array_instead(v)
+            elif p.name in arrays and "ptr<" in e.message and _num_elements(v) == 1:
+                what = "an array of one element; its number is .item()"
+            if what:
                 e.error_message = "%s\n%s:%d: note: argument '%s' is %s" % (
                     _TUPLE_HELP.sub("", e.message), caller.f_code.co_filename, caller.f_lineno, p.name,
-                    _numbers_instead(v, bound) or tilec._a(v) + tilec._array_instead(v))
+                    what)
 
     def _go(self, call, compiled, grid, bound):
         on = self.where(call.values)
