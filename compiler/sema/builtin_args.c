@@ -341,7 +341,7 @@ tl_warn_wraps(TlSema *s, const TlCall *call, unsigned i, TlDtype to)
       tl_help(s->diags, "choose a wider type, tl.float32; infinity is written float(\"inf\")");
    else
       tl_help(s->diags, "tl.%s holds it; bits are written as a hexadecimal number",
-              tl_dtype_info[tl_dtype_holding(v->i, 8)].triton_name);
+              tl_dtype_info[tl_dtype_holding(v->i, tl_dtype_info[to].bits)].triton_name);
 }
 
 bool
@@ -706,45 +706,46 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
    return true;
 }
 
-/* "fp32" for "ieee", "relax" for "relaxed"; NULL: nothing that is known. */
-static const char *
-word_instead(const char *param, const char *words, const char *given, const char **meaning)
+typedef struct Word {
+   const char *param, *word, *meaning, *others;
+} Word;
+
+static const Word *
+find_word(const char *param, const char *given)
 {
-   static const struct {
-      const char *param, *word, *meaning, *others;
-   } rows[] = {
+   static const Word rows[] = {
 #define TL_WORD(param, word, meaning, others) {param, word, meaning, others},
 #include "sema/slips.def"
    };
-   *meaning = "";
    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-      if (strcmp(rows[i].param, param) == 0 && tl_word_is_listed(words, rows[i].word) &&
-          tl_word_is_listed(rows[i].others, given)) {
-         *meaning = rows[i].meaning;
-         return rows[i].word;
-      }
+      if (strcmp(rows[i].param, param) == 0 &&
+          (strcmp(rows[i].word, given) == 0 || tl_word_is_listed(rows[i].others, given)))
+         return &rows[i];
    return NULL;
+}
+
+const char *
+tl_word_of(const char *param, const char *given)
+{
+   const Word *w = find_word(param, given);
+   return w ? w->word : NULL;
 }
 
 void
 tl_refuse_word(TlSema *s, const TlCall *call, unsigned i, const char *words, const char *given)
 {
-   const char *param = tl_call_param(s, call, i), *meaning;
-   const char *instead = word_instead(param, words, given, &meaning);
-   char *each = tl_arena_strdup(s->arena, words);
+   const char *param = tl_call_param(s, call, i);
+   const Word *w = find_word(param, given);
    TlNearest near = {.name = given};
-   for (char *p = each, *end; *p; p = end) {
-      end = p + strcspn(p, " ");
-      end = *end ? (*end = '\0', end + 1) : end;
-      if (strcmp(given, *p == '.' ? p + 1 : p) == 0)
-         near.best = p; /* "cg" for ".cg" */
-      else
-         tl_nearest_try(&near, p);
+   for (const char *p = words; *p; p += strspn(p, " ")) {
+      size_t len = strcspn(p, " ");
+      tl_nearest_try(&near, tl_arena_strndup(s->arena, p, len));
+      p += len;
    }
    tl_report(s->diags, E0307, tl_call_arg_range(call, i), param, call->row->name, words, given);
-   if (instead)
-      tl_help(s->diags, "write %s=\"%s\"%s%s", param, instead, *meaning ? ": " : "", meaning);
-   else if (near.best)
+   if (w && tl_word_is_listed(words, w->word))
+      tl_help(s->diags, "write %s=\"%s\"%s%s", param, w->word, *w->meaning ? ": " : "", w->meaning);
+   else if (near.best && !w)
       tl_help(s->diags, "did you mean \"%s\"?", near.best);
 }
 

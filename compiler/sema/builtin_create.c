@@ -106,7 +106,7 @@ filled(TlSema *s, const TlCall *call, const TlSv *shape_arg, const TlSv *value, 
    if (!v && filling.kind == TL_SV_INT && !filling.is_large && s->diags->last &&
        s->diags->last->code == TL_DIAG_E0282)
       tl_help(s->diags, "tl.%s holds it; bits are written as a hexadecimal number",
-              tl_dtype_info[tl_dtype_holding(filling.i, 8)].triton_name);
+              tl_dtype_info[tl_dtype_holding(filling.i, tl_dtype_info[dtype].bits)].triton_name);
    if (v && tl_type_is_tile(v->type))
       v = tl_t1(&s->b, TL_OP_RESHAPE, v->type->elem, v);
    return v ? tl_sv_value(tl_sema_broadcast_to(s, v, rank, shape, call->range)) : tl_sv_poison();

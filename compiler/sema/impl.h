@@ -312,6 +312,8 @@ typedef struct TlSemaImpl {
 
 /* ---- module.c ---- */
 TlSourceModule *tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib);
+/* The file whose names `from m import *` gives, or NULL. */
+const TlSourceModule *tl_star_source(TlSema *s, const TlSourceModule *source, const TlStar *star);
 TlGlobal *tl_global_find(TlSema *s, TlSourceModule *source,
                          const char *name); /* NULL if unknown; not forced */
 TlSv tl_global_value(TlSema *s, TlSourceModule *source, TlGlobal *g);
@@ -395,6 +397,9 @@ TlSv tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range); /* repor
 bool tl_lookup_quiet(TlSema *s, TlFrame *f, const char *name, TlSv *out);
 TlVars tl_vars_copy(TlSema *s, const TlVars *vars);
 const char *tl_suggest(TlSema *s, TlFrame *f, const char *name); /* NULL if nothing is close */
+/* The word that a parameter takes for `given`, itself included: ieee for fp32.  NULL: it takes none
+ * such.  (builtin_args.c) */
+const char *tl_word_of(const char *param, const char *given);
 /* What to write for a name of numpy, torch or CUDA, or of libdevice; NULL for all others. */
 const char *tl_other_name(TlSema *s, const char *name);
 /* What to write for a function of another library's module, jax.lax.fori_loop: `chain` is what

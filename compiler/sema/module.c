@@ -604,6 +604,15 @@ tl_load_source(TlSema *s, TlAstModule *ast, const char *path, bool is_stdlib)
 }
 
 /* ---- asking for a name ---- */
+const TlSourceModule *
+tl_star_source(TlSema *s, const TlSourceModule *source, const TlStar *star)
+{
+   const TlAstImport *n = star->import;
+   const TlSourceModule *from =
+      find_source(s, source, (unsigned)n->level, n->module ? n->module : "");
+   return from == source ? NULL : from;
+}
+
 /* What `from m import *` gives for the name; false: nothing. */
 static bool
 starred(TlSema *s, TlSourceModule *source, const TlAstImport *star, const char *name, TlSv *out)

@@ -257,6 +257,12 @@ tl_suggest(TlSema *s, TlFrame *f, const char *name)
    }
    for (size_t i = 0; source && i < source->order.len; i++)
       tl_nearest_try(&n, source->order.data[i]->name);
+   for (size_t i = 0; source && i < source->stars.len; i++) {
+      const TlSourceModule *from = tl_star_source(s, source, &source->stars.data[i]);
+      for (size_t k = 0; from && k < from->order.len; k++)
+         if (from->order.data[k]->name[0] != '_')
+            tl_nearest_try(&n, from->order.data[k]->name);
+   }
    try_builtins(&n, source && source->is_tile ? TL_NS_PYTHON | TL_NS_TL : TL_NS_PYTHON);
    for (; !n.best && in; in = in->parent)
       for (size_t i = 0; i < in->vars.len; i++)
@@ -567,6 +573,23 @@ is_compared_argument(TlSema *s, TlRange range, const char *name)
    return false;
 }
 
+/* input_precision=ieee: the parameter that the name is given to, or "". */
+static const char *
+parameter_before(TlSema *s, TlRange range)
+{
+   const char *begin = tl_source(s->sources, range.file)->text, *p = begin + range.begin;
+   while (p > begin && p[-1] == ' ')
+      p--;
+   if (p == begin || *--p != '=' || p == begin || strchr("=<>!", p[-1]))
+      return "";
+   while (p > begin && p[-1] == ' ')
+      p--;
+   const char *end = p;
+   while (p > begin && (isalnum((unsigned char)p[-1]) || p[-1] == '_'))
+      p--;
+   return tl_arena_strndup(s->arena, p, (size_t)(end - p));
+}
+
 /* w == x, a line of its own. */
 bool
 tl_is_compared_statement(TlSema *s, TlRange range)
@@ -635,6 +658,11 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
       tl_raise_as(s, scope_in(f, name) ? "UnboundLocalError" : "NameError");
    if (!s->diags->last)
       return tl_sv_poison(); /* nobody is told: a way out would be looked for in the whole file */
+   const char *param = parameter_before(s, range), *word = tl_word_of(param, name);
+   if (word) {
+      tl_help(s->diags, "it is a text: %s=\"%s\"", param, word);
+      return tl_sv_poison();
+   }
    const char *near = tl_suggest(s, f, name);
    if (f->act && f->act->func && !tl_is_host(f) && !tl_is_compared_statement(s, range) &&
        tl_help_unset(s, f->act->func->node, name, range, near))
