@@ -78,6 +78,12 @@ tl_help_type(TlSema *s, const char *text)
       tl_help(s->diags, "write constexpr alone: its value has the type");
       return;
    }
+   if (tl_starts_with(word, "tensordesc") || tl_starts_with(word, "tensor_desc") ||
+       tl_starts_with(word, "TensorDesc")) {
+      tl_help(s->diags, "a tensor descriptor names elements and block, in quotes: "
+                        "\"tensordesc<fp16[128, 64]>\"");
+      return;
+   }
    if (strchr(text, '[')) {
       tl_help(s->diags,
               "an array is a pointer to its elements, *fp32, and its sizes are parameters "

@@ -739,6 +739,28 @@ help_default(TlParser *ps, const Place *p)
    return true;
 }
 
+/* def k(x: tensordesc<fp16[32, 32]>) */
+static bool
+help_descriptor(TlParser *ps, const Place *p)
+{
+   if (p->t[p->first].kind != TL_TOK_DEF)
+      return false;
+   for (size_t i = p->at; i-- > p->first + 1;) {
+      const TlToken *t = &p->t[i];
+      if (t->kind != TL_TOK_NAME || p->t[i + 1].kind != TL_TOK_LT || !is_text(p, i, "tensordesc"))
+         continue;
+      const char *from = ps->text + t->begin, *end = strpbrk(from, ">\n");
+      if (end && *end == '>')
+         tl_help(ps->diags, "the type of a descriptor stands in quotes: \"%.*s\"",
+                 (int)(end - from + 1), from);
+      else
+         tl_help(ps->diags, "the type of a descriptor stands in quotes: "
+                            "\"tensordesc<fp16[32, 32]>\"");
+      return true;
+   }
+   return false;
+}
+
 /* The word behind which something is missing, or that is one too much. */
 static bool
 is_sign(int kind)
@@ -831,8 +853,8 @@ give_help(TlParser *ps, const Place *p)
    if (help) {
       tl_help(ps->diags, "%s", help);
    } else if (help_foreign_word(ps, p) || help_c_type(ps, p) || help_c_parameter(ps, p) ||
-              help_default(ps, p) || help_lambda_return(ps, p) || help_declaration(ps, p) ||
-              help_misspelled_keyword(ps, p)) {
+              help_descriptor(ps, p) || help_default(ps, p) || help_lambda_return(ps, p) ||
+              help_declaration(ps, p) || help_misspelled_keyword(ps, p)) {
       return;
    } else if (is_keyword(found) && p->expected[TL_TOK_NAME] &&
               (!starts_operand(found) || !p->expected[TL_TOK_INT])) {
