@@ -46,8 +46,8 @@ typedef struct RunState {
 } RunState;
 
 /* ---- signature ---- */
-/* The entry of one parameter, with the facts that the JIT derives from values: == 1 where no type is
- * written, divisible by 16, 8 or 4. */
+/* The entry of one parameter, with the facts that the JIT derives from values: == 1 where no type
+ * is written, divisible by 16, 8 or 4. */
 static const char *
 signature_entry(RunState *r, const TlCmdArg *a)
 {

@@ -411,6 +411,24 @@ elements_go_through_memory(void **state)
    assert_int_equal(tl_load_elem(TL_I1, &(uint8_t){2}), 1);
 }
 
+static void
+narrowest_type_holds_number(void **state)
+{
+   (void)state;
+   static const struct {
+      int64_t number;
+      unsigned min_bits;
+      TlDtype type;
+   } rows[] = {
+      {127, 8, TL_I8},        {128, 8, TL_U8},        {-129, 8, TL_I16},
+      {40000, 8, TL_U16},     {65536, 8, TL_I32},     {UINT32_MAX, 8, TL_U32},
+      {-1, 32, TL_I32},       {200, 16, TL_I16},      {INT64_C(1) << 32, 8, TL_I64},
+      {INT64_MIN, 8, TL_I64}, {INT32_MIN, 8, TL_I32},
+   };
+   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+      assert_int_equal(tl_dtype_holding(rows[i].number, rows[i].min_bits), rows[i].type);
+}
+
 int test_dtype(void);
 int
 test_dtype(void)
@@ -427,6 +445,7 @@ test_dtype(void)
       cmocka_unit_test(tf32_rounds_to_nearest_away),
       cmocka_unit_test(names_of_signatures_are_known),
       cmocka_unit_test(elements_go_through_memory),
+      cmocka_unit_test(narrowest_type_holds_number),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }
