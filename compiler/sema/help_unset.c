@@ -110,8 +110,8 @@ tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const c
               "'%s' is first set further down: give it a value before %s, such as %s = 0.0", name,
               word_of(u.loop), name);
    } else if (is_compound(u.apart)) {
-      tl_note(s->diags, N0200, u.set->range, "it is set here, which this compilation leaves out");
-      tl_help(s->diags, "give '%s' a value before %s", name, word_of(u.apart));
+      tl_note(s->diags, N0200, u.set->range, "it is set here, on no way that comes to this place");
+      tl_help(s->diags, "give '%s' a value before %s", name, word_of(u.loop ? u.loop : u.apart));
    } else {
       return false;
    }

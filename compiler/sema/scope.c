@@ -313,7 +313,10 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
       tl_report(s->diags, E0203, range, v->name);
       tl_note(s->diags, N0200, v->range, "it is set here");
       tl_note(s->diags, N0200, v->other, "the 'if' whose other side does not set it");
-      tl_help(s->diags, "give '%s' a value before the 'if'", v->name);
+      tl_help(s->diags, "give '%s' a value before the 'if'%s", v->name,
+              s->impl->act && s->impl->act->loops
+                 ? ", or before the loop if it goes on from round to round"
+                 : "");
       break;
    case TL_VAR_CONFLICT:
       tl_report(s->diags, E0204, range, v->name, v->types[0], v->types[1]);
