@@ -66,9 +66,6 @@ void tl_lint_axes(TlLintFacts *f);
 void tl_lint_running(TlLintFacts *f);
 /* The first reduction that was told of as none that is meant; or NULL. */
 const TlOp *tl_lint_extrema(TlLintFacts *f);
-/* What a reduction combines two elements by: TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN;
- * TL_OP_COUNT: another. */
-TlOpcode tl_lint_combined_by(const TlOp *reduce);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 /* is_told: something was reported that a grid may be the cause of. */

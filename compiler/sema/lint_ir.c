@@ -60,7 +60,7 @@ static const char *
 neutral_value(const TlOp *op, const TlValue *v)
 {
    bool is_plain = op->opcode == TL_OP_REDUCE && op->num_args == 1;
-   TlOpcode by = is_plain ? tl_lint_combined_by(op) : TL_OP_COUNT;
+   TlOpcode by = is_plain ? tl_combined_by(op) : TL_OP_COUNT;
    while (v->def && v->def->num_args == 1 &&
           (v->def->opcode == TL_OP_CAST ||
            (is_same_elements(v->def) && !tl_has_trait(v->def, TL_TRAIT_ELTWISE))))
