@@ -775,6 +775,74 @@ place_of_move(const TlLintAccess *x, const TlOp *loop)
    return op && op->range.file == x->op->range.file ? op->range : x->op->range;
 }
 
+/* The argument by which a round moves the pointers on, as many times as it moves the mask by
+ * elements, where the index of the mask has another stride; NULL: there is none. */
+static const TlValue *
+other_stride(const TlLintAccess *x, const TlValue *round, const TlTerm *stride, int64_t by)
+{
+   for (unsigned i = 0; stride->num == 1 && i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      for (unsigned k = 0; t->dim < 0 && t->num == 2 && t->scale == by && k < 2; k++) {
+         const TlValue *v = t->factor[1 - k].value;
+         if (t->factor[k].is_iteration && t->factor[k].value == round &&
+             !t->factor[1 - k].is_iteration && tl_lint_is_argument(v) && v->name &&
+             v != stride->factor[0].value)
+            return v;
+      }
+   }
+   return NULL;
+}
+
+/* The product with the stride that the pointers are made of; NULL: it is not found. */
+static const TlOp *
+product_with(const TlValue *v, const TlValue *stride, unsigned *steps)
+{
+   v = root_of(v);
+   if (++*steps > MAX_STEPS)
+      return NULL;
+   if (!v->def) {
+      const TlOp *loop = v->block->region->parent;
+      unsigned first = loop ? tl_first_carried(loop) : 0;
+      return loop && loop->opcode == TL_OP_FOR && v->index >= first
+                ? product_with(tl_init(loop, v->index - first), stride, steps)
+                : NULL;
+   }
+   const TlOp *op = v->def, *found = NULL;
+   if (op->opcode == TL_OP_MUL)
+      return root_of(tl_arg(op, 0)) == stride || root_of(tl_arg(op, 1)) == stride ? op : NULL;
+   bool is_sum = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_ADDPTR;
+   for (unsigned i = 0; is_sum && !found && i < 2; i++)
+      found = product_with(tl_arg(op, i), stride, steps);
+   return found;
+}
+
+/* a = x + r * s_r + k * s_k; a += BLOCK * s_r, where the mask goes along k: one of the two strides
+ * is the other's, and which one the code does not say. */
+static bool
+check_two_strides(TlLintFacts *f, const TlLintAccess *x, const TlTerm *stride, const TlOp *loop,
+                  int64_t by)
+{
+   TlSema *s = f->s;
+   const TlValue *step = other_stride(x, tl_for_index(loop), stride, by);
+   const TlValue *own = step ? stride->factor[0].value : NULL;
+   unsigned steps = 0;
+   if (!step || !own->name)
+      return false;
+   const TlOp *made = product_with(x->pointers, own, &steps);
+   tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)by,
+             tl_arena_printf(s->arena, "%lld times '%.40s', where its index has the stride '%.40s'",
+                             (long long)by, step->name, own->name));
+   tl_help(s->diags,
+           "the step and the index take one stride, that of the dimension which the mask moves "
+           "along: it is either '%.40s' or '%.40s'",
+           step->name, own->name);
+   if (made && made->range.file == x->op->range.file)
+      tl_note(s->diags, N0200, made->range,
+              tl_arena_printf(s->arena, "the index has the stride '%.40s' here", own->name));
+   tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
+   return true;
+}
+
 /* Nothing of what it loads depends on the loop. */
 static bool
 stands_still(TlLintFacts *f, const TlLintAccess *x, const TlValue *round)
@@ -812,11 +880,13 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       tl_report(s->diags, W0235, x->op->range, tl_source_name(x->op));
       return true;
    }
+   if (check_two_strides(f, x, &stride, loop, mask_by))
+      return true;
    if (s->impl->has_guessed_numbers && !is_still) /* a block's length, say */
       return false;
    const char *name = stride.num == 1 ? stride.factor[0].value->name : NULL;
    tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)mask_by,
-             (long long)by);
+             tl_arena_printf(s->arena, "%lld", (long long)by));
    tl_help(s->diags,
            "move the pointers by the %lld elements of a block, times the stride of this "
            "dimension: += BLOCK%s%s",
