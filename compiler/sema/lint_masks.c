@@ -394,6 +394,52 @@ check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return true;
 }
 
+static const char *
+index_text(TlSema *s, const TlValue *tile)
+{
+   return tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index";
+}
+
+/* The argument of which a value is the number of blocks, cdiv(n, BLOCK); NULL: it is another. */
+static const TlValue *
+size_of_blocks(const TlValue *v)
+{
+   const TlOp *div = v->def, *sum = div && div->opcode == TL_OP_DIV ? tl_arg(div, 0)->def : NULL;
+   uint64_t bits;
+   if (!sum || sum->opcode != TL_OP_ADD || !tl_is_const(tl_arg(div, 1), &bits) ||
+       !tl_is_const(tl_arg(sum, 1), &bits))
+      return NULL;
+   const TlValue *n = tl_arg(sum, 0);
+   return tl_lint_is_argument(n) && n->name ? n : NULL;
+}
+
+/* pid % cdiv(M, BLOCK) * BLOCK + lane < N */
+static bool
+check_remainder(TlLintFacts *f, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+   for (unsigned i = 0; limit && limit->name && i < b->index.num; i++) {
+      const TlTerm *t = &b->index.term[i];
+      const TlOp *rem = t->num == 1 && !t->factor[0].is_iteration ? t->factor[0].value->def : NULL;
+      const TlValue *own =
+         rem && rem->opcode == TL_OP_REM && t->dim < 0 ? size_of_blocks(tl_arg(rem, 1)) : NULL;
+      if (!own || own == limit || rem->range.file != b->compare->range.file ||
+          !tl_arg(rem, 0)->def || tl_arg(rem, 0)->def->opcode != TL_OP_PROGRAM_ID)
+         continue;
+      tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, compared_tile(b)),
+                limit->name,
+                tl_arena_printf(s->arena, "the remainder by the blocks of '%.60s'", own->name));
+      tl_help(s->diags,
+              "the remainder and the quotient of the program's number are by the blocks of the "
+              "dimension that the remainder counts: cdiv(%.40s, ..)",
+              limit->name);
+      tl_note(s->diags, N0200, rem->range, "the remainder");
+      return true;
+   }
+   return false;
+}
+
 /* The index of axis 1's blocks compared with the size that axis 0 is made of. */
 static bool
 check_axis(TlLintFacts *f, const TlBound *b)
@@ -405,9 +451,8 @@ check_axis(TlLintFacts *f, const TlBound *b)
       if (!own || own == limit || tl_lint_axis_of_size(f, limit) < 0)
          continue;
       const TlValue *tile = compared_tile(b);
-      tl_report(s->diags, W0242, tl_lint_bound_range(s, b),
-                tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index",
-                limit->name, axis, own->name);
+      tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, tile), limit->name,
+                tl_arena_printf(s->arena, "axis %d of the grid, made of '%.60s'", axis, own->name));
       tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
               tl_lint_axis_of_size(f, limit));
       return true;
@@ -905,9 +950,9 @@ tl_lint_masks(TlLintFacts *f)
       for (unsigned k = 0; k < x->num_bounds && !is_limit_told; k++) {
          const TlBound *b = &x->bound[k];
          if (b->compare->range.file == main)
-            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_step(f, x, b) ||
-                            check_same_mask(f, x, b) || check_first_only(f, x, b) ||
-                            check_rounds(f, x, b);
+            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_remainder(f, b) ||
+                            check_step(f, x, b) || check_same_mask(f, x, b) ||
+                            check_first_only(f, x, b) || check_rounds(f, x, b);
       }
       if (!is_limit_told && x->op->range.file == main)
          is_limit_told =

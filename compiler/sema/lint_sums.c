@@ -1,6 +1,7 @@
 /* Sums that come out less exact, or of less, than is meant: kept in half precision from round to
  * round, divided by the length of a tile that a mask cuts, or taken along an axis of which the
- * program has a part only; sums of what a dot has added already. */
+ * program has a part only; sums of what a dot has added already; quotients of integers that are
+ * whole before they meet floating-point numbers. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
@@ -221,6 +222,18 @@ is_length(const TlValue *v, uint32_t len)
           tl_bits_to_number(e->dtype, bits) == len;
 }
 
+/* v / len, or v * (1 / len) */
+static bool
+is_divided_by(const TlUse *u, const TlValue *v, uint32_t len)
+{
+   const TlOp *op = u->user;
+   double by;
+   if (op->opcode == TL_OP_DIV)
+      return tl_arg(op, 0) == v && is_length(tl_arg(op, 1), len);
+   return op->opcode == TL_OP_MUL && tl_is_number(tl_arg(op, tl_arg(op, 0) == v), &by) &&
+          by * len == 1;
+}
+
 /* acc = zeros(..); for ..: acc += x: what a round adds; else v itself. */
 static const TlValue *
 added_in_rounds(const TlValue *v)
@@ -253,8 +266,7 @@ check_mean(TlLintFacts *f, const TlOp *op)
           x->bound[i].index.num <= most_terms)
          n = tl_lint_argument(&x->bound[i].limit);
    for (const TlUse *u = n && n->name ? tl_result(op, 0)->uses : NULL; u; u = u->next) {
-      if (u->user->opcode != TL_OP_DIV || tl_arg(u->user, 0) != tl_result(op, 0) ||
-          !is_length(tl_arg(u->user, 1), len))
+      if (!is_divided_by(u, tl_result(op, 0), len))
          continue;
       tl_report(s->diags, W0248, u->user->range, len, n->name);
       tl_help(s->diags, "divide by %s", n->name);
@@ -346,14 +358,80 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* ---- quotients that are whole ---- */
+static bool
+is_sum_of_integers(const TlValue *v)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   return v->def && v->def->opcode == TL_OP_REDUCE && tl_combined_by(v->def) == TL_OP_ADD;
+}
+
+/* The conversion of it to floating point; one that .to(..) asks for has a range of its own, and not
+ * that of the operation that takes the number. */
+static const TlOp *
+made_float(const TlValue *v, bool is_silent, unsigned *steps)
+{
+   for (const TlUse *u = v->uses; u && ++*steps < MAX_STEPS; u = u->next) {
+      const TlOp *op = u->user, *found = NULL;
+      const TlType *to = op->num_results == 1 ? tl_type_elem(tl_result(op, 0)->type) : NULL;
+      if (op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_BROADCAST)
+         found = made_float(tl_result(op, 0), is_silent, steps);
+      else if (op->opcode == TL_OP_CAST && to->kind == TL_TYPE_SCALAR &&
+               tl_dtype_is_float(to->dtype))
+         found = op;
+      for (const TlUse *w = found && is_silent ? tl_result(found, 0)->uses : NULL; w; w = w->next)
+         if (w->user->range.begin != found->range.begin || w->user->range.end != found->range.end)
+            found = NULL;
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+/* sum(x) * (1 // n), store(y, sum(i) // n) */
+static bool
+check_quotient(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   uint64_t bits;
+   unsigned steps = 0;
+   const TlType *e = tl_type_elem(tl_result(op, 0)->type);
+   bool is_whole = op->opcode == TL_OP_DIV && e->kind == TL_TYPE_SCALAR &&
+                   tl_dtype_is_int(e->dtype) && !tl_is_const(tl_arg(op, 1), &bits);
+   bool is_of_constant = is_whole && tl_is_const(tl_arg(op, 0), &bits) && bits;
+   if (!is_of_constant && (!is_whole || !is_sum_of_integers(tl_arg(op, 0))))
+      return false;
+   const TlOp *to = made_float(tl_result(op, 0), !is_of_constant, &steps);
+   if (!to)
+      return false;
+   const char *text = tl_dtype_info[tl_type_elem(tl_result(to, 0)->type)->dtype].text;
+   long long number = is_of_constant ? (long long)tl_bits_to_int(e->dtype, bits) : 0;
+   tl_report(s->diags, W0285, op->range, tl_range_text(s, op->range),
+             is_of_constant
+                ? tl_arena_printf(s->arena, ", 0 where the divisor is above %lld", number)
+                : " without its fraction",
+             text);
+   const char *sign = strstr(tl_range_text(s, op->range), "//");
+   tl_help(s->diags, "'/' divides with the fraction%s",
+           is_of_constant && sign
+              ? tl_arena_printf(s->arena, ": %lld.0 / %.60s", number, sign + strspn(sign, "/ "))
+              : "");
+   if (to->range.begin != op->range.begin)
+      tl_note(s->diags, N0200, to->range, "it becomes a floating-point number here");
+   return true;
+}
+
 /* What goes by a type or by a number is not told of guessed ones. */
 void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_told = false, is_narrow_told = false;
+   bool is_told = false, is_narrow_told = false, is_whole_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_half(f, op);
+      is_whole_told |= !is_whole_told && op->opcode == TL_OP_DIV &&
+                       op->range.file == f->s->impl->main->file && check_quotient(f, op);
       check_twice(f, op);
       bool is_product = (op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD) &&
                         op->range.file == f->s->impl->main->file;
