@@ -54,7 +54,14 @@ int tl_lint_axis_of_size(TlLintFacts *f, const TlValue *n);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);
 
+/* The kernel's own grid; NULL: it has none. */
+const TlNode *tl_lint_own_grid(TlLintFacts *f);
+
 void tl_lint_races(TlLintFacts *f);
+/* True: an offset was told of that wraps by the numbers of a launch. */
+bool tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k);
+/* Of those that may, whatever the numbers are. */
+void tl_lint_offsets(TlSema *s, const TlFunc *f);
 /* Where the comparison is written. */
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
 /* True: something was reported. */

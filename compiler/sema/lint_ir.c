@@ -1,8 +1,7 @@
 /* Warnings that the typed code of a kernel shows: masks that are never true or stand still, one
  * number stored to all rows, loops that load the same in each round or keep the last round alone,
  * and, where they are asked for (warnings.def), for many kernels know more of their arguments than
- * they say, what sums and products take of masked loads, and offsets of pointers that 32 bits may
- * not hold. */
+ * they say, what sums and products take of masked loads. */
 #include "ir/analysis.h"
 #include "ir/walk.h"
 #include "sema/impl.h"
@@ -87,57 +86,6 @@ check_lanes(TlSema *s, const TlOp *op)
               neutral_value(op, tl_arg(op, i)));
       return;
    }
-}
-
-/* ---- offsets ---- */
-static bool
-is_constant(TlAnalysis *a, const TlValue *v)
-{
-   int64_t value;
-   return tl_axis_known(tl_axis_info(a, v), &value);
-}
-
-static double
-magnitude(TlAnalysis *a, const TlValue *v)
-{
-   const TlAxisInfo *info = tl_axis_info(a, v);
-   double lo = info->has_range ? (double)info->lo : INT32_MIN,
-          hi = info->has_range ? (double)info->hi : INT32_MAX;
-   return -lo > hi ? -lo : hi;
-}
-
-/* A product of two int32 of any size that is a part of the offset; NULL: none. */
-static const TlOp *
-wide_product(TlAnalysis *a, const TlValue *v, unsigned *steps)
-{
-   const TlOp *op = v->def;
-   if (!op || ++*steps > MAX_STEPS)
-      return NULL;
-   const TlType *elem = tl_type_elem(v->type);
-   bool is_narrow = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I32;
-   if (op->opcode == TL_OP_MUL && is_narrow && !is_constant(a, tl_arg(op, 0)) &&
-       !is_constant(a, tl_arg(op, 1)) &&
-       magnitude(a, tl_arg(op, 0)) * magnitude(a, tl_arg(op, 1)) > INT32_MAX)
-      return op;
-   bool is_sum = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_CAST ||
-                 (is_same_elements(op) && op->num_args == 1);
-   for (unsigned i = 0; is_sum && i < op->num_args; i++) {
-      const TlOp *found = wide_product(a, tl_arg(op, i), steps);
-      if (found)
-         return found;
-   }
-   return NULL;
-}
-
-static void
-check_offset(TlSema *s, TlAnalysis *a, const TlOp *op)
-{
-   unsigned steps = 0;
-   const TlOp *product = op->opcode == TL_OP_ADDPTR ? wide_product(a, tl_arg(op, 1), &steps) : NULL;
-   if (!product)
-      return;
-   tl_report(s->diags, W0207, product->range);
-   tl_help(s->diags, "make one of the factors 64 bits wide: .to(tl.int64)");
 }
 
 /* ---- masks ---- */
@@ -439,12 +387,13 @@ keep_for_later(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
       tl_vec_push(s->arena, &s->impl->late, ((TlLate){d, k->range}));
 }
 
-static void
+/* True: it was told of an offset that wraps. */
+static bool
 lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
    enum { MOST_VALUES = 6000 };
    if (f->next_value_id > MOST_VALUES)
-      return;
+      return false;
    const TlBlock *top = f->body->block;
    TlLintFacts facts;
    TlAffine *a = tl_affine_new(s->arena, f);
@@ -461,6 +410,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       if (!told || op->opcode != TL_OP_REDUCE || tl_arg(op, 0) != tl_arg(told, 0))
          tl_sema_lint_lanes(s, a, op);
+   return tl_lint_wraps(&facts, k);
 }
 
 void
@@ -468,13 +418,12 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
    const TlWarnings *w = &s->impl->diags->warnings;
    bool has_lanes = tl_warnings_has(w, TL_WARNING_UNDEFINED_LANES);
-   bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
-   TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
+   TlAnalysis *a = NULL;
    const TlBlock *top = f->body->block;
    TlQuiet q;
    tl_quiet_begin(s, &q);
    q.diags.warnings = q.saved->warnings;
-   lint_accesses(s, f, k);
+   bool wraps = lint_accesses(s, f, k);
    keep_for_later(s, k, q.diags.first);
    (void)tl_quiet_end(s, &q);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
@@ -486,7 +435,7 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
       check_still_mask(s, op);
       if (has_lanes)
          check_lanes(s, op);
-      if (has_offsets)
-         check_offset(s, a, op);
    }
+   if (!wraps && tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW))
+      tl_lint_offsets(s, f);
 }
