@@ -62,6 +62,7 @@ void tl_lint_races(TlLintFacts *f);
 bool tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k);
 /* Of those that may, whatever the numbers are. */
 void tl_lint_offsets(TlSema *s, const TlFunc *f);
+void tl_lint_speed(TlSema *s, const TlFunc *f);
 /* Where the comparison is written. */
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
 /* True: something was reported. */

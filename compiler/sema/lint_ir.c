@@ -10,7 +10,7 @@
 
 #include <ctype.h>
 
-enum { MAX_STEPS = 400 };
+enum { MAX_STEPS = 400, MOST_VALUES = 6000 /* of a kernel whose accesses are looked at */ };
 
 static bool
 is_same_elements(const TlOp *op)
@@ -391,7 +391,6 @@ keep_for_later(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
 static bool
 lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
-   enum { MOST_VALUES = 6000 };
    if (f->next_value_id > MOST_VALUES)
       return false;
    const TlBlock *top = f->body->block;
@@ -438,4 +437,6 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    }
    if (!wraps && tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW))
       tl_lint_offsets(s, f);
+   if (tl_warnings_has(w, TL_WARNING_SPEED) && f->next_value_id <= MOST_VALUES)
+      tl_lint_speed(s, f);
 }
