@@ -332,6 +332,48 @@ check_factors(TlSema *s, const TlOp *loop)
    }
 }
 
+static bool
+is_pointer(const TlValue *v)
+{
+   return tl_type_elem(v->type)->kind == TL_TYPE_PTR;
+}
+
+/* The pointer that all are computed from. */
+static const TlValue *
+base_of(const TlValue *v)
+{
+   while (v->def && v->def->num_args && is_pointer(tl_arg(v->def, 0)))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* for t in range(..): store(y + i, load(x + i)), where nothing uses t. */
+static void
+check_repeated(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   const TlValue *index = body && body->num_args == 1 ? body->args[0] : NULL;
+   bool stores = false;
+   uint64_t end;
+   if (!index || tl_is_const(tl_arg(loop, 1), &end) || !index->name || index->name[0] == '_' ||
+       loop->range.file != s->impl->main->file || is_used(index, body, NULL))
+      return;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      bool is_store = op->opcode == TL_OP_STORE;
+      if (!is_store && tl_has_trait(op, TL_TRAIT_WRITE))
+         return;
+      stores |= is_store;
+      for (const TlOp *x = body->first; is_store && x; x = tl_walk_next(x, body))
+         if (x->opcode == TL_OP_LOAD && base_of(tl_arg(x, 0)) == base_of(tl_arg(op, 0)))
+            return; /* of what the round before stored */
+   }
+   if (!stores)
+      return;
+   tl_report(s->diags, W0230, loop->range, "stores",
+             tl_arena_printf(s->arena, "in it asks for '%.40s'", index->name));
+   tl_help(s->diags, "use '%.40s' in the offsets", index->name);
+}
+
 /* for k in range(..): acc += load(a) * load(b), where nothing uses k. */
 static void
 check_rounds(TlSema *s, const TlOp *loop)
@@ -361,7 +403,7 @@ check_rounds(TlSema *s, const TlOp *loop)
             add_moved(&m, tl_result(op, i));
    }
    if (loads)
-      tl_report(s->diags, W0230, loop->range);
+      tl_report(s->diags, W0230, loop->range, "loads", "moves its pointers");
 }
 
 /* ---- kernels without an effect ---- */
@@ -429,6 +471,7 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
       check_mask(s, f, &a, op);
       check_stored_number(s, op);
       check_rounds(s, op);
+      check_repeated(s, op);
       check_factors(s, op);
       check_overwritten(s, op, top);
       check_still_mask(s, op);

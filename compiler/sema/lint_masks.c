@@ -448,13 +448,18 @@ check_axis(TlLintFacts *f, const TlBound *b)
    const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
    for (int axis = 0; limit && axis < TL_LINT_AXES; axis++) {
       const TlValue *own = tl_lint_has_program(&b->index, axis) ? tl_lint_grid_size(f, axis) : NULL;
-      if (!own || own == limit || tl_lint_axis_of_size(f, limit) < 0)
-         continue;
+      int of_limit = tl_lint_axis_of_size(f, limit);
+      if (!own || own == limit || (of_limit < 0 && tl_lint_axis_of_size(f, own) == axis))
+         continue; /* of a size that the grid has on two axes the other one is meant once */
       const TlValue *tile = compared_tile(b);
       tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, tile), limit->name,
                 tl_arena_printf(s->arena, "axis %d of the grid, made of '%.60s'", axis, own->name));
-      tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
-              tl_lint_axis_of_size(f, limit));
+      if (of_limit < 0)
+         tl_help(s->diags, "the grid has a size for it: cdiv(%s, ..) along axis %d", limit->name,
+                 axis);
+      else
+         tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
+                 of_limit);
       return true;
    }
    return false;

@@ -7,6 +7,7 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { MAX_STEPS = 100 };
@@ -194,6 +195,18 @@ is_stored_across(const TlLintFacts *f, const TlOp *op, const TlLintAccess *x, un
           limit_along(x, 1 - (int)axis) != n;
 }
 
+/* store(out + .., cumsum(x, axis=0)) alone: no carry of other programs is added or kept. */
+static bool
+is_stored_scan(const TlOp *op)
+{
+   const TlValue *v = tl_result(op, 0), *of = tl_arg(op, 0);
+   for (const TlUse *u = of->uses; u; u = u->next)
+      if (u->user != op && u->user->opcode == TL_OP_REDUCE)
+         return false;
+   return op->opcode == TL_OP_SCAN && v->uses && !v->uses->next &&
+          v->uses->user->opcode == TL_OP_STORE;
+}
+
 /* softmax of blocks of rows, along the rows' axis */
 static bool
 check_cut(TlLintFacts *f, const TlOp *op)
@@ -205,7 +218,7 @@ check_cut(TlLintFacts *f, const TlOp *op)
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    if (!x || !x->is_known || x->pointers->type->rank != 2 || !is_cut(f, x, axis) ||
        !is_whole(f, x, 1 - axis) ||
-       (!is_stored_across(f, op, x, axis) &&
+       (!is_stored_across(f, op, x, axis) && !is_stored_scan(op) &&
         (!goes_back(tl_result(op, 0), &back) || !is_of_softmax(tl_result(op, 0), &uses))))
       return false;
    tl_report(s->diags, W0247, op->range, axis);
@@ -247,7 +260,28 @@ added_in_rounds(const TlValue *v)
    return v;
 }
 
-/* sum(load(.., mask=i < n)) / BLOCK, also of what rounds add up */
+/* What the mask keeps the index along the axis of a sum below; NULL: it is not known. */
+static const TlValue *
+summed_size(const TlLintAccess *x, int axis, unsigned most_terms)
+{
+   const TlValue *n = NULL;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, axis) &&
+          x->bound[i].index.num <= most_terms)
+         n = tl_lint_argument(&x->bound[i].limit);
+   return n && n->name ? n : NULL;
+}
+
+static const TlValue *
+unconverted(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_SPLAT))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* sum(load(.., mask=i < n)) / BLOCK, also of what rounds add up; v - sum(v, axis=0) / N, where N
+ * is the size of axis 1 */
 static bool
 check_mean(TlLintFacts *f, const TlOp *op)
 {
@@ -257,19 +291,29 @@ check_mean(TlLintFacts *f, const TlOp *op)
    const TlLintAccess *x = access_of(f, load_of(of, &steps));
    unsigned most_terms = of == tl_arg(op, 0) ? 1 : 2; /* where the round begins */
    int axis = (int)tl_attr_int(op, TL_ATTR_AXIS);
-   uint32_t len = tl_arg(op, 0)->type->shape[axis];
+   const TlType *tile = tl_arg(op, 0)->type;
+   uint32_t len = tile->shape[axis];
    if (!x || len < 2)
       return false;
-   const TlValue *n = NULL;
-   for (unsigned i = 0; i < x->num_bounds; i++)
-      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, axis) &&
-          x->bound[i].index.num <= most_terms)
-         n = tl_lint_argument(&x->bound[i].limit);
-   for (const TlUse *u = n && n->name ? tl_result(op, 0)->uses : NULL; u; u = u->next) {
-      if (!is_divided_by(u, tl_result(op, 0), len))
+   const TlValue *sum = tl_result(op, 0), *n = summed_size(x, axis, most_terms);
+   const TlValue *any = n ? n : summed_size(x, axis, UINT_MAX);
+   const TlValue *other = tile->rank == 2 ? summed_size(x, 1 - axis, UINT_MAX) : NULL;
+   for (const TlUse *u = sum->uses; u; u = u->next) {
+      bool is_by_length = n && !s->impl->has_guessed_numbers && is_divided_by(u, sum, len);
+      bool is_by_other = any && other && other != any && u->user->opcode == TL_OP_DIV &&
+                         tl_arg(u->user, 0) == sum && unconverted(tl_arg(u->user, 1)) == other &&
+                         goes_back(tl_result(u->user, 0), &steps);
+      if (!is_by_length && !is_by_other)
          continue;
-      tl_report(s->diags, W0248, u->user->range, len, n->name);
-      tl_help(s->diags, "divide by %s", n->name);
+      tl_report(s->diags, W0248, u->user->range,
+                is_by_length ? tl_arena_printf(s->arena, "%u is the length of the tile", len)
+                             : tl_arena_printf(s->arena,
+                                               "'%.40s' is the size of axis %d, and the sum goes "
+                                               "along axis %d",
+                                               other->name, 1 - axis, axis),
+                any->name);
+      tl_help(s->diags, "divide by %s%s", any->name,
+              is_by_length ? "" : tl_arena_printf(s->arena, ", or sum along axis %d", 1 - axis));
       return true;
    }
    return false;
@@ -359,12 +403,14 @@ check_narrow(TlLintFacts *f, const TlOp *op)
 }
 
 /* ---- quotients that are whole ---- */
+/* A sum of integers, or what was loaded: data, no index. */
 static bool
-is_sum_of_integers(const TlValue *v)
+is_data(const TlValue *v)
 {
    while (v->def && v->def->opcode == TL_OP_CAST)
       v = tl_arg(v->def, 0);
-   return v->def && v->def->opcode == TL_OP_REDUCE && tl_combined_by(v->def) == TL_OP_ADD;
+   return v->def && (v->def->opcode == TL_OP_LOAD ||
+                     (v->def->opcode == TL_OP_REDUCE && tl_combined_by(v->def) == TL_OP_ADD));
 }
 
 /* The conversion of it to floating point; one that .to(..) asks for has a range of its own, and not
@@ -400,7 +446,7 @@ check_quotient(TlLintFacts *f, const TlOp *op)
    bool is_whole = op->opcode == TL_OP_DIV && e->kind == TL_TYPE_SCALAR &&
                    tl_dtype_is_int(e->dtype) && !tl_is_const(tl_arg(op, 1), &bits);
    bool is_of_constant = is_whole && tl_is_const(tl_arg(op, 0), &bits) && bits;
-   if (!is_of_constant && (!is_whole || !is_sum_of_integers(tl_arg(op, 0))))
+   if (!is_of_constant && (!is_whole || !is_data(tl_arg(op, 0))))
       return false;
    const TlOp *to = made_float(tl_result(op, 0), !is_of_constant, &steps);
    if (!to)
@@ -439,7 +485,11 @@ tl_lint_sums(TlLintFacts *f)
       is_narrow_told |= is_product && !is_guessed && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
                     op->range.file == f->s->impl->main->file;
+      bool is_scan =
+         op->opcode == TL_OP_SCAN && op->num_args == 1 && op->range.file == f->s->impl->main->file;
+      if (is_scan && !is_told)
+         is_told = check_cut(f, op);
       if (is_sum && !is_told)
-         is_told = (!f->s->impl->has_guessed_numbers && check_mean(f, op)) || check_cut(f, op);
+         is_told = check_cut(f, op) || check_mean(f, op);
    }
 }
