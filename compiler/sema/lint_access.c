@@ -451,8 +451,8 @@ check_same_rounds(TlLintFacts *f, const TlLintAccess *x)
              x->sum.term[i].factor[0].value == tl_for_index(loop))
             round = &x->sum.term[i];
       if (!pid || !round || pid->scale != round->scale || others_move(f, &x->sum, pid, axis) ||
-          !(f->programs[tl_arg(loop, 0)->id] >> axis & 1) ||
-          f->programs[tl_for_upper(loop)->id] >> axis & 1 || f->programs[tl_arg(loop, 2)->id])
+          !(f->programs[tl_for_lower(loop)->id] >> axis & 1) ||
+          f->programs[tl_for_upper(loop)->id] >> axis & 1 || f->programs[tl_for_step(loop)->id])
          continue;
       tl_report(s->diags, W0287, x->op->range, tl_source_name(x->op), axis, (long long)pid->scale,
                 (long long)round->scale);

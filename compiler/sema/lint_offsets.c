@@ -8,6 +8,7 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_STEPS = 400 };
@@ -141,6 +142,25 @@ check_sizes(TlLintFacts *f, Sizes *z, TlRange at)
    return false;
 }
 
+/* Is the kernel typed with the constants that the launch gives?  The sizes of a launch go with its
+ * own blocks. */
+static bool
+has_constants_of(const TlFunc *f, const TlLaunchText *t)
+{
+   for (unsigned p = 0; p < t->kernel->num_params; p++) {
+      int64_t given;
+      if (!t->kernel->params[p].is_constexpr || !t->args[p].node)
+         continue;
+      for (uint32_t i = 0; i < f->num_params; i++)
+         if (strcmp(f->params[i].name, t->kernel->params[p].name) == 0 && f->params[i].constant &&
+             t->args[p].kind != TL_ARG_TEXT &&
+             (!tl_launch_number(t, t->args[p].node, &given) ||
+              given != strtoll(f->params[i].constant, NULL, 10)))
+            return false;
+   }
+   return true;
+}
+
 bool
 tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k)
 {
@@ -156,6 +176,8 @@ tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k)
    for (size_t i = 0; calls && i < calls->len; i++) {
       TlLaunchText t;
       tl_launch_text(f->s, k, calls->data[i], &t);
+      if (!has_constants_of(f->func, &t))
+         continue;
       Sizes z = {.launch = &t};
       for (unsigned axis = 0; axis < TL_LINT_AXES; axis++) {
          const TlNode *item = tl_launch_grid_item(&t, axis);

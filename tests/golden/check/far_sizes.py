@@ -13,7 +13,7 @@ def by_numbers(x, y, stride, BLOCK: tl.constexpr):
     # CHECK: :15:21: warning[W0288]: this part of an offset wraps: it goes to 4587454464, beyond 2147483647
     # CHECK: help: make one of the factors 64 bits wide: .to(tl.int64)
     v = tl.load(x + tl.program_id(0) * stride + c)
-    # CHECK: :71:5: note: by the numbers that are given here
+    # CHECK: :83:5: note: by the numbers that are given here
     tl.store(y + tl.program_id(0).to(tl.int64) * stride + c, v)
 
 
@@ -54,7 +54,15 @@ def wide(x, y, stride, BLOCK: tl.constexpr):
     tl.store(y + row * stride + c, tl.load(x + row * stride + c))
 
 
+# Typed with the block of the first launch.
+@triton.jit
+def blocks(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 0.0)
+
+
 def run(given, rows):
+    blocks[(1000,)](given, BLOCK=1024)
+    blocks[(3000000,)](given, BLOCK=64)
     x = torch.zeros((65536, COLUMNS), dtype=torch.float16, device="cuda")
     y = torch.empty_like(x)
     grid = lambda META: (triton.cdiv(x.shape[0], META["BLOCK"]), triton.cdiv(x.size(-1), META["BLOCK"]))
@@ -65,6 +73,10 @@ def run(given, rows):
     unknown[(70000,)](x, y, small.stride(0), BLOCK=1024)
     unknown[(rows,)](x, y, given.stride(0), BLOCK=1024)
     wide[(70000,)](x, y, x.stride(0), BLOCK=1024)
+
+
+def shadowed(x, y, COLUMNS):
+    unknown[(70000,)](x, y, COLUMNS, BLOCK=1024)
 
 
 def run_more(x, y):
