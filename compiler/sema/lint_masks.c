@@ -419,13 +419,15 @@ check_remainder(TlLintFacts *f, const TlBound *b)
 {
    TlSema *s = f->s;
    const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
-   for (unsigned i = 0; limit && limit->name && i < b->index.num; i++) {
-      const TlTerm *t = &b->index.term[i];
+   bool is_plain = limit && limit->name && b->index.num == 2;
+   for (unsigned i = 0; is_plain && i < 2; i++) {
+      const TlTerm *t = &b->index.term[i], *lane = &b->index.term[1 - i];
       const TlOp *rem = t->num == 1 && !t->factor[0].is_iteration ? t->factor[0].value->def : NULL;
       const TlValue *own =
          rem && rem->opcode == TL_OP_REM && t->dim < 0 ? size_of_blocks(tl_arg(rem, 1)) : NULL;
-      if (!own || own == limit || rem->range.file != b->compare->range.file ||
-          !tl_arg(rem, 0)->def || tl_arg(rem, 0)->def->opcode != TL_OP_PROGRAM_ID)
+      if (!own || own == limit || lane->dim < 0 || lane->num || lane->scale != 1 ||
+          rem->range.file != b->compare->range.file || !tl_arg(rem, 0)->def ||
+          tl_arg(rem, 0)->def->opcode != TL_OP_PROGRAM_ID)
          continue;
       tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, compared_tile(b)),
                 limit->name,
