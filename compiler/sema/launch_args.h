@@ -38,6 +38,7 @@ typedef struct TlLaunchText {
    const TlKernelInfo *kernel;
    const TlAstCall *call;
    TlLaunchArg *args; /* one for each parameter */
+   unsigned *steps;   /* gone so far to read numbers */
 } TlLaunchText;
 
 void tl_launch_text(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, TlLaunchText *out);

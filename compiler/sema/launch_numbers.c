@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MAX_DEEP = 16, MAX_DIMS = 6 };
+enum { MAX_DEEP = 16, MAX_DIMS = 6, MAX_STEPS = 500 /* of one launch */ };
 
 typedef struct Shape {
    int64_t size[MAX_DIMS];
@@ -187,7 +187,7 @@ number_of_name(const TlLaunchText *t, const TlNode *n, unsigned depth, int64_t *
 static bool
 number_of(const TlLaunchText *t, const TlNode *n, unsigned depth, int64_t *out)
 {
-   if (++depth > MAX_DEEP)
+   if (++depth > MAX_DEEP || ++*t->steps > MAX_STEPS)
       return false;
    switch ((int)n->kind) {
    case TL_AST_INT:
@@ -215,6 +215,7 @@ void
 tl_launch_text(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, TlLaunchText *out)
 {
    *out = (TlLaunchText){.s = s, .kernel = k, .call = call};
+   out->steps = tl_new(s->arena, unsigned);
    out->args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
    tl_launch_args(s, k, call, out->args);
 }

@@ -30,8 +30,9 @@ is_sum(const TlOp *op)
 }
 
 /* ---- that do, by a launch ---- */
-typedef struct Sizes {         /* that the text gives */
-   const TlLaunchText *launch; /* NULL: the kernel's own grid alone */
+typedef struct Sizes { /* that the text gives */
+   const TlKernelInfo *kernel;
+   const int64_t *given;       /* by parameter of the kernel; -1: not known */
    int64_t grid[TL_LINT_AXES]; /* 0: not known */
    unsigned steps;
 } Sizes;
@@ -41,11 +42,11 @@ static bool greatest(Sizes *z, const TlValue *v, int64_t *out);
 static bool
 greatest_of_argument(const Sizes *z, const TlValue *v, int64_t *out)
 {
-   const TlKernelInfo *k = z->launch ? z->launch->kernel : NULL;
-   for (unsigned p = 0; k && v->name && p < k->num_params; p++)
-      if (strcmp(k->params[p].name, v->name) == 0)
-         return z->launch->args[p].node &&
-                tl_launch_number(z->launch, z->launch->args[p].node, out) && *out <= INT32_MAX;
+   for (unsigned p = 0; z->given && v->name && p < z->kernel->num_params; p++)
+      if (strcmp(z->kernel->params[p].name, v->name) == 0) {
+         *out = z->given[p];
+         return *out >= 0 && *out <= INT32_MAX;
+      }
    return false;
 }
 
@@ -161,10 +162,31 @@ has_constants_of(const TlFunc *f, const TlLaunchText *t)
    return true;
 }
 
+static bool
+check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
+{
+   TlLaunchText t;
+   tl_launch_text(f->s, k, call, &t);
+   if (!has_constants_of(f->func, &t))
+      return false;
+   int64_t *given = tl_new_array(f->s->arena, int64_t, k->num_params + 1);
+   for (unsigned p = 0; p < k->num_params; p++)
+      if (!t.args[p].node || !tl_launch_number(&t, t.args[p].node, &given[p]))
+         given[p] = -1;
+   Sizes z = {.kernel = k, .given = given};
+   for (unsigned axis = 0; axis < TL_LINT_AXES; axis++) {
+      const TlNode *item = tl_launch_grid_item(&t, axis);
+      if (!item || !tl_launch_number(&t, item, &z.grid[axis]))
+         z.grid[axis] = item || axis == 0 ? 0 : 1;
+   }
+   return check_sizes(f, &z, call->node.range);
+}
+
 bool
 tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k)
 {
-   Sizes own = {.launch = NULL};
+   enum { MOST_LAUNCHES = 16 };
+   Sizes own = {.given = NULL};
    const TlNode *grid = tl_lint_own_grid(f);
    for (unsigned axis = 0; grid && axis < TL_LINT_AXES; axis++) {
       const TlNode *item = tl_grid_item(grid, axis);
@@ -173,20 +195,9 @@ tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k)
    if (grid && check_sizes(f, &own, grid->range))
       return true;
    const TlCalls *calls = tl_launches_of(f->s, k->name);
-   for (size_t i = 0; calls && i < calls->len; i++) {
-      TlLaunchText t;
-      tl_launch_text(f->s, k, calls->data[i], &t);
-      if (!has_constants_of(f->func, &t))
-         continue;
-      Sizes z = {.launch = &t};
-      for (unsigned axis = 0; axis < TL_LINT_AXES; axis++) {
-         const TlNode *item = tl_launch_grid_item(&t, axis);
-         if (!item || !tl_launch_number(&t, item, &z.grid[axis]))
-            z.grid[axis] = item || axis == 0 ? 0 : 1;
-      }
-      if (check_sizes(f, &z, calls->data[i]->node.range))
+   for (size_t i = 0; calls && i < calls->len && i < MOST_LAUNCHES; i++)
+      if (check_launch(f, k, calls->data[i]))
          return true;
-   }
    return false;
 }
 
