@@ -6,8 +6,6 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
-#include <string.h>
-
 /* "n" of cdiv(n, ..) or of a grid's own size, for the help. */
 static const char *
 size_of_axis(TlLintFacts *f, int axis)

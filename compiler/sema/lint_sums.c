@@ -413,22 +413,29 @@ is_data(const TlValue *v)
                      (v->def->opcode == TL_OP_REDUCE && tl_combined_by(v->def) == TL_OP_ADD));
 }
 
-/* The conversion of it to floating point; one that .to(..) asks for has a range of its own, and not
- * that of the operation that takes the number. */
+/* Has the conversion the range of the operations that take it?  One by .to(..) has its own. */
+static bool
+is_unwritten(const TlOp *cast)
+{
+   for (const TlUse *u = tl_result(cast, 0)->uses; u; u = u->next)
+      if (u->user->range.begin != cast->range.begin || u->user->range.end != cast->range.end)
+         return false;
+   return true;
+}
+
+/* Where it becomes a floating-point number. */
 static const TlOp *
 made_float(const TlValue *v, bool is_silent, unsigned *steps)
 {
    for (const TlUse *u = v->uses; u && ++*steps < MAX_STEPS; u = u->next) {
       const TlOp *op = u->user, *found = NULL;
       const TlType *to = op->num_results == 1 ? tl_type_elem(tl_result(op, 0)->type) : NULL;
+      bool is_cast =
+         op->opcode == TL_OP_CAST && to->kind == TL_TYPE_SCALAR && tl_dtype_is_float(to->dtype);
       if (op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_BROADCAST)
          found = made_float(tl_result(op, 0), is_silent, steps);
-      else if (op->opcode == TL_OP_CAST && to->kind == TL_TYPE_SCALAR &&
-               tl_dtype_is_float(to->dtype))
+      else if (is_cast && (!is_silent || is_unwritten(op)))
          found = op;
-      for (const TlUse *w = found && is_silent ? tl_result(found, 0)->uses : NULL; w; w = w->next)
-         if (w->user->range.begin != found->range.begin || w->user->range.end != found->range.end)
-            found = NULL;
       if (found)
          return found;
    }
