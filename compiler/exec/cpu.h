@@ -122,10 +122,13 @@ typedef struct TlExecFault {
       limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
                 MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
                 UNWRITTEN: elements, and are they all from the first on?  UNREAD: how many are
-                read, and of how many */
+                read, and of how many; NOT_FINITE: with is_shifted the axis of the maximum, and how
+                many axes its tile has */
    TlRange origin; /* UNDEFINED, NOT_FINITE: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */
+   bool is_shifted;   /* NOT_FINITE: made by exp(x - maximum) .. */
+   bool is_of_nan;    /* .. by exp of NaN */
    /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
     * program does; UNREAD: "rows"; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
    const char *text;

@@ -434,6 +434,16 @@ tl_cpu_num_odd(TlDtype t, const void *data, size_t n)
    return odd;
 }
 
+static bool
+has_nan(TlDtype t, const void *data, size_t n)
+{
+   size_t bytes = tl_dtype_info[t].bytes;
+   for (size_t i = 0; i < n; i++)
+      if (isnan(tl_bits_to_number(t, tl_load_elem(t, (const uint8_t *)data + i * bytes))))
+         return true;
+   return false;
+}
+
 /* Operations that make NaN or infinity of finite numbers where a kernel does not expect it. */
 static bool
 may_be_odd(const TlExecInst *inst)
@@ -465,12 +475,15 @@ tl_cpu_eltwise(TlExecThread *t, const TlExecInst *inst)
       look_for_unfit(t, inst, n); /* before the result takes its place */
    bool is_watched = t->checked && !t->odd && may_be_odd(inst);
    bool is_exp = inst->op->opcode == TL_OP_EXP || inst->op->opcode == TL_OP_EXP2;
+   bool is_of_nan = is_watched && is_exp && has_nan(inst->arg[0]->dtype, a[0], n);
    size_t odd = 0;
    for (uint32_t k = 0; is_watched && !is_exp && k < inst->num_args; k++) /* exp(-inf) is 0 */
       odd += tl_cpu_num_odd(inst->arg[k]->dtype, a[k], n);
    tl_cpu_apply(inst, tl_cpu_data(t, r), a, n);
-   if (is_watched && tl_cpu_num_odd(r->dtype, tl_cpu_data(t, r), n) > odd)
+   if (is_watched && tl_cpu_num_odd(r->dtype, tl_cpu_data(t, r), n) > odd) {
       t->odd = inst;
+      t->odd_of_nan = is_of_nan;
+   }
    if (t->checked) {
       propagate(t, inst, n);
       if (inst->watch_wrap)

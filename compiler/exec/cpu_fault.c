@@ -182,6 +182,28 @@ report_unfit(TlDiags *diags, const TlExecFault *f, const char *place)
            low, (long long)f->limit);
 }
 
+/* The greatest is subtracted already, along an axis or of lanes that do not help. */
+static void
+help_shifted(TlDiags *diags, const TlExecFault *f)
+{
+   unsigned axis = (unsigned)f->value;
+   bool has_axes = f->limit == 2;
+   if (f->is_of_nan)
+      tl_help(diags,
+              "what is subtracted is the greatest along axis %u, -inf where all along it are, and "
+              "-inf less -inf is nan: let one of them in%s",
+              axis,
+              has_axes ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis) : "");
+   else if (has_axes)
+      tl_help(diags,
+              "what is subtracted is the greatest along axis %u: that of the same %s is "
+              "max(x, axis=%u)",
+              axis, axis ? "column" : "row", 1 - axis);
+   else
+      tl_help(diags, "what is subtracted is not the greatest of these elements: take it of the "
+                     "same x as in exp(x - max(x))");
+}
+
 static void
 report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
 {
@@ -200,15 +222,19 @@ report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
       {"cast", "fp16 ends at 65504: scale the values, or keep them in fp32 or bf16"},
    };
    tl_report(diags, W0610, f->range, f->op, f->text, place);
-   const char *help =
+   static const char of_infinities[] =
       "infinity less infinity gives it, and 0 times infinity: look at rows of which "
       "the mask leaves out all";
+   const char *help = of_infinities;
    for (size_t i = 0; f->origin_op && i < sizeof ways / sizeof ways[0]; i++)
       if (strcmp(ways[i].op, f->origin_op) == 0)
          help = ways[i].help;
    if (f->origin_op && (f->origin.begin != f->range.begin || f->origin.end != f->range.end))
-      tl_note(diags, N0609, f->origin);
-   tl_help(diags, "%s", help);
+      tl_note(diags, N0609, f->origin, f->is_of_nan ? "infinities" : "finite numbers");
+   if (f->is_shifted)
+      help_shifted(diags, f);
+   else
+      tl_help(diags, "%s", f->is_of_nan ? of_infinities : help);
 }
 
 /* A descriptor is made by a call that promises more than it says. */

@@ -157,6 +157,7 @@ struct TlExecThread {
    uint64_t steps, ticks;
    uint32_t store;        /* that is run: its number */
    const TlExecInst *odd; /* the first of the program to make NaN or infinity of finite numbers */
+   bool odd_of_nan;       /* an exponential whose operand was NaN: infinity less infinity */
    uint64_t work;         /* elements since the clock was looked at */
    uint32_t batch;        /* elements in batched slots now */
    TlExecFault fault;

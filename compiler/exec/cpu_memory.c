@@ -332,6 +332,37 @@ look_at_loaded(TlExecThread *t, const TlExecSlot *r, const uint8_t *data, size_t
       atomic_store_explicit(&t->run->has_read_odd, true, memory_order_relaxed);
 }
 
+/* The reduction to a greatest value that v is made of, and spread: maximum(m, max(x)). */
+static const TlOp *
+greatest_in(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 40 };
+   const TlOp *op = v->def, *found = NULL;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_REDUCE)
+      return tl_combined_by(op) == TL_OP_MAX ? op : NULL;
+   bool goes_on = tl_has_trait(op, TL_TRAIT_ELTWISE) || tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS) ||
+                  op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_SPLAT ||
+                  op->opcode == TL_OP_EXPAND_DIMS;
+   for (unsigned i = 0; goes_on && !found && i < op->num_args; i++)
+      found = greatest_in(tl_arg(op, i), steps);
+   return found;
+}
+
+/* exp(x - max(x)): the reduction; NULL: nothing of the kind is subtracted. */
+static const TlOp *
+subtracted_greatest(const TlOp *op)
+{
+   if (op->opcode != TL_OP_EXP && op->opcode != TL_OP_EXP2)
+      return NULL;
+   unsigned steps = 0;
+   do
+      op = tl_arg(op, 0)->def;
+   while (op && (op->opcode == TL_OP_MUL || op->opcode == TL_OP_CAST));
+   return op && op->opcode == TL_OP_SUB ? greatest_in(tl_arg(op, 1), &steps) : NULL;
+}
+
 /* NaN, or an infinity that was made of finite numbers, in a run that has loaded neither.  What a
  * constant says, such as -inf for what is masked off, is meant. */
 static void
@@ -350,6 +381,11 @@ look_at_stored(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n)
       if (t->odd) {
          what.origin = t->odd->op->range;
          what.origin_op = tl_source_name(t->odd->op);
+         const TlOp *most = subtracted_greatest(t->odd->op);
+         what.is_shifted = most != NULL;
+         what.is_of_nan = t->odd_of_nan;
+         what.value = most ? tl_attr_int(most, TL_ATTR_AXIS) : 0;
+         what.limit = most ? tl_arg(most, 0)->type->rank : 0;
       }
       tl_cpu_warn_of(t, inst, inst->arg[0], k, &what);
       return;

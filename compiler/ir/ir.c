@@ -671,3 +671,29 @@ tl_is_overflow_text(const char *text, TlDtype *out)
    size_t len = strcspn(text, " ");
    return tl_dtype_from_text(text, len, out) && tl_starts_with(text + len, overflow_in);
 }
+
+/* argmax and argmin keep the pair whose value is greater, or less. */
+static TlOpcode
+chosen_by(const TlOp *reduce)
+{
+   const TlBlock *body = reduce->regions[0]->block;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      bool is_of_values =
+         op->num_args == 2 && tl_arg(op, 0) == body->args[0] && tl_arg(op, 1) == body->args[2];
+      if (is_of_values && (op->opcode == TL_OP_GT || op->opcode == TL_OP_LT))
+         return op->opcode == TL_OP_GT ? TL_OP_MAX : TL_OP_MIN;
+   }
+   return TL_OP_COUNT;
+}
+
+TlOpcode
+tl_combined_by(const TlOp *reduce)
+{
+   if (reduce->num_args == 2)
+      return chosen_by(reduce);
+   const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
+   const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
+   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL ||
+                          op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN);
+   return is_known ? op->opcode : TL_OP_COUNT;
+}

@@ -397,6 +397,9 @@ TlValue *tl_const_double(TlBuilder *b, const TlType *type, double v);
 bool tl_is_const(const TlValue *v, uint64_t *bits);
 /* The same of numbers: *out receives the value. */
 bool tl_is_number(const TlValue *v, double *out);
+/* What a reduction combines two elements by: TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN;
+ * TL_OP_COUNT: another. */
+TlOpcode tl_combined_by(const TlOp *reduce);
 
 /* ---- inference: ir/infer.c ----
  * Result types of an operation from operands and attributes.  false: the operands do not fit; *why

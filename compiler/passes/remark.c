@@ -159,6 +159,10 @@ remark_access(TlPassCx *cx, TlAnalysis *facts, const TlOp *op)
              vec, vec == 1 ? "" : "s", vec * a.elem_bytes,
              vec > a.mask_run ? "; where the mask ends within one, its first elements"
                               : why_narrow(cx, op, &a, &l, vec));
+   if (a.contiguity == 1 && vec == 1 && tl_type_num_elems(ptr->type) > 1)
+      tl_help(cx->diags,
+              "where they lie rows apart, let neighbouring lanes go along a row: a range "
+              "of its columns as the tile's last axis");
 }
 
 /* ---- dots ---- */

@@ -32,6 +32,22 @@ const char *tl_arg_kind_entry(TlArgKind kind);
 /* Of an expression in the function around `at`, or in a lambda there. */
 TlArgKind tl_expression_kind(TlSema *s, const TlNode *at, const TlNode *n);
 
+/* A launch, as its text says what it gives. */
+typedef struct TlLaunchText {
+   TlSema *s;
+   const TlKernelInfo *kernel;
+   const TlAstCall *call;
+   TlLaunchArg *args; /* one for each parameter */
+   unsigned *steps;   /* gone so far to read numbers */
+} TlLaunchText;
+
+void tl_launch_text(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, TlLaunchText *out);
+/* The number that an expression of the launch is, where the text says it; never negative. */
+bool tl_launch_number(const TlLaunchText *t, const TlNode *n, int64_t *out);
+/* The size along an axis of a grid as it is written, and of a launch's; NULL: there is none. */
+const TlNode *tl_grid_item(const TlNode *grid, unsigned axis);
+const TlNode *tl_launch_grid_item(const TlLaunchText *t, unsigned axis);
+
 /* The expression that the function around `at` gives the name, once and in one place; or NULL. */
 const TlNode *tl_local_value(TlSema *s, const TlNode *at, const char *name);
 

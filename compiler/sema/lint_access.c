@@ -437,6 +437,35 @@ check_gap(TlLintFacts *f, const TlLintAccess *x)
    return false;
 }
 
+/* for i in range(pid * BLOCK, n, BLOCK): store(y + i + arange(0, BLOCK), ..) */
+static bool
+check_same_rounds(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlOp *loop = tl_parent(x->op);
+   for (int axis = 0; axis < TL_LINT_AXES && x->is_known && loop && loop->opcode == TL_OP_FOR;
+        axis++) {
+      const TlTerm *pid = program_term(&x->sum, axis), *round = NULL;
+      for (unsigned i = 0; i < x->sum.num; i++)
+         if (tl_lint_is_round(&x->sum.term[i]) &&
+             x->sum.term[i].factor[0].value == tl_for_index(loop))
+            round = &x->sum.term[i];
+      if (!pid || !round || pid->scale != round->scale || others_move(f, &x->sum, pid, axis) ||
+          !(f->programs[tl_for_lower(loop)->id] >> axis & 1) ||
+          f->programs[tl_for_upper(loop)->id] >> axis & 1 || f->programs[tl_for_step(loop)->id])
+         continue;
+      tl_report(s->diags, W0287, x->op->range, tl_source_name(x->op), axis, (long long)pid->scale,
+                (long long)round->scale);
+      tl_help(
+         s->diags,
+         "a round of all programs goes on by tl.num_programs(%d) * %lld: that is the loop's step",
+         axis, (long long)round->scale);
+      tl_note(s->diags, N0200, loop->range, "the loop");
+      return true;
+   }
+   return false;
+}
+
 /* Of all that decides whether the operation runs. */
 static unsigned
 programs_of_guard(const TlLintFacts *f, const TlOp *op)
@@ -492,7 +521,8 @@ tl_lint_races(TlLintFacts *f)
       const TlLintAccess *x = &f->all.data[i];
       if (x->op->range.file != main || x->op->opcode == TL_OP_ATOMIC_RMW || is_told)
          continue;
-      is_told = check_overlap(f, x) ||
-                (x->op->opcode == TL_OP_STORE && (check_gap(f, x) || check_race(f, x)));
+      is_told =
+         check_overlap(f, x) || (x->op->opcode == TL_OP_STORE &&
+                                 (check_gap(f, x) || check_same_rounds(f, x) || check_race(f, x)));
    }
 }

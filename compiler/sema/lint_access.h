@@ -54,7 +54,15 @@ int tl_lint_axis_of_size(TlLintFacts *f, const TlValue *n);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);
 
+/* The kernel's own grid; NULL: it has none. */
+const TlNode *tl_lint_own_grid(TlLintFacts *f);
+
 void tl_lint_races(TlLintFacts *f);
+/* True: an offset was told of that wraps by the numbers of a launch. */
+bool tl_lint_wraps(TlLintFacts *f, const TlKernelInfo *k);
+/* Of those that may, whatever the numbers are. */
+void tl_lint_offsets(TlSema *s, const TlFunc *f);
+void tl_lint_speed(TlSema *s, const TlFunc *f);
 /* Where the comparison is written. */
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
 /* True: something was reported. */
@@ -66,9 +74,6 @@ void tl_lint_axes(TlLintFacts *f);
 void tl_lint_running(TlLintFacts *f);
 /* The first reduction that was told of as none that is meant; or NULL. */
 const TlOp *tl_lint_extrema(TlLintFacts *f);
-/* What a reduction combines two elements by: TL_OP_ADD, TL_OP_MUL, TL_OP_MAX or TL_OP_MIN;
- * TL_OP_COUNT: another. */
-TlOpcode tl_lint_combined_by(const TlOp *reduce);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 /* is_told: something was reported that a grid may be the cause of. */

@@ -86,7 +86,7 @@ is_replacing(TlSema *s, const TlOp *op, const TlType *shape)
    size_t first;
    unsigned steps = 0;
    const TlType *of = tl_arg(op, 0)->type;
-   TlOpcode by = op->num_args == 1 ? tl_lint_combined_by(op) : TL_OP_COUNT;
+   TlOpcode by = op->num_args == 1 ? tl_combined_by(op) : TL_OP_COUNT;
    return op->range.file == s->impl->main->file && tl_attr_int(op, TL_ATTR_AXIS) == 0 &&
           (by == TL_OP_MAX || by == TL_OP_MIN) &&
           has_second(tl_range_text(s, op->range), '0', &first) && tl_type_same_shape(of, shape) &&
@@ -136,7 +136,7 @@ report_replaced(TlSema *s, const TlOp *op, const TlOp *store)
    size_t len = 0;
    (void)has_second(text, '0', &len);
    bool is_float = tl_dtype_is_float(tl_type_elem(of)->dtype);
-   bool is_max = tl_lint_combined_by(op) == TL_OP_MAX;
+   bool is_max = tl_combined_by(op) == TL_OP_MAX;
    tl_report(s->diags, W0283, op->range, text,
              of->rank == 1 ? "one number, which every element gets"
                            : "one row, which all rows become");

@@ -83,30 +83,18 @@ check_item(TlLintFacts *f, const TlNode *item, const char *size, Blocks b)
    return true;
 }
 
-static const TlNode *
-item_of(const TlNode *grid, int axis)
-{
-   if (!grid || grid->kind != TL_AST_TUPLE)
-      return axis ? NULL : grid;
-   const TlNodeList *items = &tl_ast_Tuple(grid)->items;
-   return (size_t)axis < items->len ? items->data[axis] : NULL;
-}
-
 static bool
 check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
 {
    TlSema *s = f->s;
-   TlLaunchArg *args = tl_new_array(s->arena, TlLaunchArg, k->num_params + 1);
-   const TlAstSubscript *x = tl_ast_Subscript(call->func);
-   tl_launch_args(s, k, call, args);
+   TlLaunchText t;
+   tl_launch_text(s, k, call, &t);
    for (int axis = 0; axis < TL_LINT_AXES; axis++) {
-      const TlNode *item = x->is_tuple
-                              ? (size_t)axis < x->indices.len ? x->indices.data[axis] : NULL
-                              : item_of(tl_grid_node(s, &call->node, x->indices.data[0]), axis);
+      const TlNode *item = tl_launch_grid_item(&t, (unsigned)axis);
       Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
       for (unsigned p = 0; b.limit && p < k->num_params; p++)
-         if (strcmp(k->params[p].name, b.limit->name) == 0 && args[p].node &&
-             check_item(f, item, tl_node_text(s, args[p].node), b))
+         if (strcmp(k->params[p].name, b.limit->name) == 0 && t.args[p].node &&
+             check_item(f, item, tl_node_text(s, t.args[p].node), b))
             return true;
    }
    return false;
@@ -130,10 +118,10 @@ check_unasked(TlLintFacts *f, const TlNode *grid)
 {
    TlSema *s = f->s;
    for (int axis = 0; axis < TL_LINT_AXES; axis++)
-      if (!item_of(grid, axis) && asks_for(f->func, axis))
+      if (!tl_grid_item(grid, (unsigned)axis) && asks_for(f->func, axis))
          return false; /* it asks for another, which is told (W0232) */
    for (int axis = 0; axis < TL_LINT_AXES; axis++) {
-      const TlNode *item = item_of(grid, axis);
+      const TlNode *item = tl_grid_item(grid, (unsigned)axis);
       if (!item || item->kind == TL_AST_INT || asks_for(f->func, axis))
          continue;
       tl_report(s->diags, W0264, item->range, axis, axis);
@@ -146,8 +134,8 @@ check_unasked(TlLintFacts *f, const TlNode *grid)
    return false;
 }
 
-static bool
-check_own_grid(TlLintFacts *f, bool is_told)
+const TlNode *
+tl_lint_own_grid(TlLintFacts *f)
 {
    const TlSvFunc *fn = tl_function_of(f->s, f->func->name);
    const TlNodeList *decorators = fn ? &tl_ast_Function(fn->node)->decorators : NULL;
@@ -156,14 +144,23 @@ check_own_grid(TlLintFacts *f, bool is_told)
       const TlNode *grid = tl_is_jit_decorator(d) && d->kind == TL_AST_CALL
                               ? tl_decorator_argument(d, "grid", -1)
                               : NULL;
-      if (grid && !is_told && check_unasked(f, grid))
+      if (grid)
+         return grid;
+   }
+   return NULL;
+}
+
+static bool
+check_own_grid(TlLintFacts *f, bool is_told)
+{
+   const TlNode *grid = tl_lint_own_grid(f);
+   if (grid && !is_told && check_unasked(f, grid))
+      return true;
+   for (int axis = 0; grid && axis < TL_LINT_AXES; axis++) {
+      const TlNode *item = tl_grid_item(grid, (unsigned)axis);
+      Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
+      if (b.limit && check_item(f, item, b.limit->name, b))
          return true;
-      for (int axis = 0; grid && axis < TL_LINT_AXES; axis++) {
-         const TlNode *item = item_of(grid, axis);
-         Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
-         if (b.limit && check_item(f, item, b.limit->name, b))
-            return true;
-      }
    }
    return false;
 }

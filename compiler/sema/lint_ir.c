@@ -1,8 +1,7 @@
 /* Warnings that the typed code of a kernel shows: masks that are never true or stand still, one
  * number stored to all rows, loops that load the same in each round or keep the last round alone,
  * and, where they are asked for (warnings.def), for many kernels know more of their arguments than
- * they say, what sums and products take of masked loads, and offsets of pointers that 32 bits may
- * not hold. */
+ * they say, what sums and products take of masked loads. */
 #include "ir/analysis.h"
 #include "ir/walk.h"
 #include "sema/impl.h"
@@ -11,7 +10,7 @@
 
 #include <ctype.h>
 
-enum { MAX_STEPS = 400 };
+enum { MAX_STEPS = 400, MOST_VALUES = 6000 /* of a kernel whose accesses are looked at */ };
 
 static bool
 is_same_elements(const TlOp *op)
@@ -60,7 +59,7 @@ static const char *
 neutral_value(const TlOp *op, const TlValue *v)
 {
    bool is_plain = op->opcode == TL_OP_REDUCE && op->num_args == 1;
-   TlOpcode by = is_plain ? tl_lint_combined_by(op) : TL_OP_COUNT;
+   TlOpcode by = is_plain ? tl_combined_by(op) : TL_OP_COUNT;
    while (v->def && v->def->num_args == 1 &&
           (v->def->opcode == TL_OP_CAST ||
            (is_same_elements(v->def) && !tl_has_trait(v->def, TL_TRAIT_ELTWISE))))
@@ -87,57 +86,6 @@ check_lanes(TlSema *s, const TlOp *op)
               neutral_value(op, tl_arg(op, i)));
       return;
    }
-}
-
-/* ---- offsets ---- */
-static bool
-is_constant(TlAnalysis *a, const TlValue *v)
-{
-   int64_t value;
-   return tl_axis_known(tl_axis_info(a, v), &value);
-}
-
-static double
-magnitude(TlAnalysis *a, const TlValue *v)
-{
-   const TlAxisInfo *info = tl_axis_info(a, v);
-   double lo = info->has_range ? (double)info->lo : INT32_MIN,
-          hi = info->has_range ? (double)info->hi : INT32_MAX;
-   return -lo > hi ? -lo : hi;
-}
-
-/* A product of two int32 of any size that is a part of the offset; NULL: none. */
-static const TlOp *
-wide_product(TlAnalysis *a, const TlValue *v, unsigned *steps)
-{
-   const TlOp *op = v->def;
-   if (!op || ++*steps > MAX_STEPS)
-      return NULL;
-   const TlType *elem = tl_type_elem(v->type);
-   bool is_narrow = elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I32;
-   if (op->opcode == TL_OP_MUL && is_narrow && !is_constant(a, tl_arg(op, 0)) &&
-       !is_constant(a, tl_arg(op, 1)) &&
-       magnitude(a, tl_arg(op, 0)) * magnitude(a, tl_arg(op, 1)) > INT32_MAX)
-      return op;
-   bool is_sum = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_CAST ||
-                 (is_same_elements(op) && op->num_args == 1);
-   for (unsigned i = 0; is_sum && i < op->num_args; i++) {
-      const TlOp *found = wide_product(a, tl_arg(op, i), steps);
-      if (found)
-         return found;
-   }
-   return NULL;
-}
-
-static void
-check_offset(TlSema *s, TlAnalysis *a, const TlOp *op)
-{
-   unsigned steps = 0;
-   const TlOp *product = op->opcode == TL_OP_ADDPTR ? wide_product(a, tl_arg(op, 1), &steps) : NULL;
-   if (!product)
-      return;
-   tl_report(s->diags, W0207, product->range);
-   tl_help(s->diags, "make one of the factors 64 bits wide: .to(tl.int64)");
 }
 
 /* ---- masks ---- */
@@ -384,6 +332,48 @@ check_factors(TlSema *s, const TlOp *loop)
    }
 }
 
+static bool
+is_pointer(const TlValue *v)
+{
+   return tl_type_elem(v->type)->kind == TL_TYPE_PTR;
+}
+
+/* The pointer that all are computed from. */
+static const TlValue *
+base_of(const TlValue *v)
+{
+   while (v->def && v->def->num_args && is_pointer(tl_arg(v->def, 0)))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* for t in range(..): store(y + i, load(x + i)), where nothing uses t. */
+static void
+check_repeated(TlSema *s, const TlOp *loop)
+{
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   const TlValue *index = body && body->num_args == 1 ? body->args[0] : NULL;
+   bool stores = false;
+   uint64_t end;
+   if (!index || tl_is_const(tl_arg(loop, 1), &end) || !index->name || index->name[0] == '_' ||
+       loop->range.file != s->impl->main->file || is_used(index, body, NULL))
+      return;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
+      bool is_store = op->opcode == TL_OP_STORE;
+      if (!is_store && tl_has_trait(op, TL_TRAIT_WRITE))
+         return;
+      stores |= is_store;
+      for (const TlOp *x = body->first; is_store && x; x = tl_walk_next(x, body))
+         if (x->opcode == TL_OP_LOAD && base_of(tl_arg(x, 0)) == base_of(tl_arg(op, 0)))
+            return; /* of what the round before stored */
+   }
+   if (!stores)
+      return;
+   tl_report(s->diags, W0230, loop->range, "stores",
+             tl_arena_printf(s->arena, "in it asks for '%.40s'", index->name));
+   tl_help(s->diags, "use '%.40s' in the offsets", index->name);
+}
+
 /* for k in range(..): acc += load(a) * load(b), where nothing uses k. */
 static void
 check_rounds(TlSema *s, const TlOp *loop)
@@ -413,7 +403,7 @@ check_rounds(TlSema *s, const TlOp *loop)
             add_moved(&m, tl_result(op, i));
    }
    if (loads)
-      tl_report(s->diags, W0230, loop->range);
+      tl_report(s->diags, W0230, loop->range, "loads", "moves its pointers");
 }
 
 /* ---- kernels without an effect ---- */
@@ -439,12 +429,12 @@ keep_for_later(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
       tl_vec_push(s->arena, &s->impl->late, ((TlLate){d, k->range}));
 }
 
-static void
+/* True: it was told of an offset that wraps. */
+static bool
 lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
-   enum { MOST_VALUES = 6000 };
    if (f->next_value_id > MOST_VALUES)
-      return;
+      return false;
    const TlBlock *top = f->body->block;
    TlLintFacts facts;
    TlAffine *a = tl_affine_new(s->arena, f);
@@ -461,6 +451,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       if (!told || op->opcode != TL_OP_REDUCE || tl_arg(op, 0) != tl_arg(told, 0))
          tl_sema_lint_lanes(s, a, op);
+   return tl_lint_wraps(&facts, k);
 }
 
 void
@@ -468,25 +459,27 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
    const TlWarnings *w = &s->impl->diags->warnings;
    bool has_lanes = tl_warnings_has(w, TL_WARNING_UNDEFINED_LANES);
-   bool has_offsets = tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW);
-   TlAnalysis *a = has_offsets ? tl_analysis_new(s->arena, f) : NULL;
+   TlAnalysis *a = NULL;
    const TlBlock *top = f->body->block;
    TlQuiet q;
    tl_quiet_begin(s, &q);
    q.diags.warnings = q.saved->warnings;
-   lint_accesses(s, f, k);
+   bool wraps = lint_accesses(s, f, k);
    keep_for_later(s, k, q.diags.first);
    (void)tl_quiet_end(s, &q);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
       check_stored_number(s, op);
       check_rounds(s, op);
+      check_repeated(s, op);
       check_factors(s, op);
       check_overwritten(s, op, top);
       check_still_mask(s, op);
       if (has_lanes)
          check_lanes(s, op);
-      if (has_offsets)
-         check_offset(s, a, op);
    }
+   if (!wraps && tl_warnings_has(w, TL_WARNING_OFFSET_OVERFLOW))
+      tl_lint_offsets(s, f);
+   if (tl_warnings_has(w, TL_WARNING_SPEED) && f->next_value_id <= MOST_VALUES)
+      tl_lint_speed(s, f);
 }

@@ -228,39 +228,12 @@ unary_lane(Lanes *l, const TlOp *op, unsigned axis)
    return x == LANE_ANY ? LANE_ANY : LANE_OPEN;
 }
 
-/* argmax and argmin keep the pair whose value is greater, or less. */
-static TlOpcode
-chosen_by(const TlOp *reduce)
-{
-   const TlBlock *body = reduce->regions[0]->block;
-   for (const TlOp *op = body->first; op; op = op->next) {
-      bool is_of_values =
-         op->num_args == 2 && tl_arg(op, 0) == body->args[0] && tl_arg(op, 1) == body->args[2];
-      if (is_of_values && (op->opcode == TL_OP_GT || op->opcode == TL_OP_LT))
-         return op->opcode == TL_OP_GT ? TL_OP_MAX : TL_OP_MIN;
-   }
-   return TL_OP_COUNT;
-}
-
-TlOpcode
-tl_lint_combined_by(const TlOp *reduce)
-{
-   if (reduce->num_args == 2)
-      return chosen_by(reduce);
-   const TlOp *last = reduce->num_args == 1 ? reduce->regions[0]->block->last : NULL;
-   const TlOp *op = last && last->opcode == TL_OP_YIELD ? tl_arg(last, 0)->def : NULL;
-   bool is_known = op && (op->opcode == TL_OP_ADD || op->opcode == TL_OP_MUL ||
-                          op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN);
-   return is_known ? op->opcode : TL_OP_COUNT;
-}
-
 /* Along an axis that is left: sums of zeros, the greatest of what is lowest. */
 static Lane
 reduced_lane(Lanes *l, const TlOp *op, unsigned axis)
 {
    unsigned gone = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
-   if (axis >= TL_MAX_RANK || tl_lint_combined_by(op) == TL_OP_COUNT ||
-       tl_lint_combined_by(op) == TL_OP_MUL)
+   if (axis >= TL_MAX_RANK || tl_combined_by(op) == TL_OP_COUNT || tl_combined_by(op) == TL_OP_MUL)
       return LANE_OPEN;
    return lane_of(l, tl_arg(op, 0), axis + (axis >= gone));
 }
@@ -460,7 +433,7 @@ report_end(TlSema *s, const TlOp *op, const TlOp *load, TlOpcode by)
 void
 tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
 {
-   TlOpcode by = op->opcode == TL_OP_REDUCE ? tl_lint_combined_by(op) : TL_OP_COUNT;
+   TlOpcode by = op->opcode == TL_OP_REDUCE ? tl_combined_by(op) : TL_OP_COUNT;
    if (by == TL_OP_COUNT || op->range.file != s->impl->main->file)
       return;
    const TlValue *x = tl_arg(op, 0);

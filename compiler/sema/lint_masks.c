@@ -394,6 +394,54 @@ check_limit(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return true;
 }
 
+static const char *
+index_text(TlSema *s, const TlValue *tile)
+{
+   return tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index";
+}
+
+/* The argument of which a value is the number of blocks, cdiv(n, BLOCK); NULL: it is another. */
+static const TlValue *
+size_of_blocks(const TlValue *v)
+{
+   const TlOp *div = v->def, *sum = div && div->opcode == TL_OP_DIV ? tl_arg(div, 0)->def : NULL;
+   uint64_t bits;
+   if (!sum || sum->opcode != TL_OP_ADD || !tl_is_const(tl_arg(div, 1), &bits) ||
+       !tl_is_const(tl_arg(sum, 1), &bits))
+      return NULL;
+   const TlValue *n = tl_arg(sum, 0);
+   return tl_lint_is_argument(n) && n->name ? n : NULL;
+}
+
+/* pid % cdiv(M, BLOCK) * BLOCK + lane < N */
+static bool
+check_remainder(TlLintFacts *f, const TlBound *b)
+{
+   TlSema *s = f->s;
+   const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+   bool is_plain = limit && limit->name && b->index.num == 2;
+   for (unsigned i = 0; is_plain && i < 2; i++) {
+      const TlTerm *t = &b->index.term[i], *lane = &b->index.term[1 - i];
+      const TlOp *rem = t->num == 1 && !t->factor[0].is_iteration ? t->factor[0].value->def : NULL;
+      const TlValue *own =
+         rem && rem->opcode == TL_OP_REM && t->dim < 0 ? size_of_blocks(tl_arg(rem, 1)) : NULL;
+      if (!own || own == limit || lane->dim < 0 || lane->num || lane->scale != 1 ||
+          rem->range.file != b->compare->range.file || !tl_arg(rem, 0)->def ||
+          tl_arg(rem, 0)->def->opcode != TL_OP_PROGRAM_ID)
+         continue;
+      tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, compared_tile(b)),
+                limit->name,
+                tl_arena_printf(s->arena, "the remainder by the blocks of '%.60s'", own->name));
+      tl_help(s->diags,
+              "the remainder and the quotient of the program's number are by the blocks of the "
+              "dimension that the remainder counts: cdiv(%.40s, ..)",
+              limit->name);
+      tl_note(s->diags, N0200, rem->range, "the remainder");
+      return true;
+   }
+   return false;
+}
+
 /* The index of axis 1's blocks compared with the size that axis 0 is made of. */
 static bool
 check_axis(TlLintFacts *f, const TlBound *b)
@@ -402,14 +450,18 @@ check_axis(TlLintFacts *f, const TlBound *b)
    const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
    for (int axis = 0; limit && axis < TL_LINT_AXES; axis++) {
       const TlValue *own = tl_lint_has_program(&b->index, axis) ? tl_lint_grid_size(f, axis) : NULL;
-      if (!own || own == limit || tl_lint_axis_of_size(f, limit) < 0)
-         continue;
+      int of_limit = tl_lint_axis_of_size(f, limit);
+      if (!own || own == limit || (of_limit < 0 && tl_lint_axis_of_size(f, own) == axis))
+         continue; /* of a size that the grid has on two axes the other one is meant once */
       const TlValue *tile = compared_tile(b);
-      tl_report(s->diags, W0242, tl_lint_bound_range(s, b),
-                tile->name ? tl_arena_printf(s->arena, "'%.60s'", tile->name) : "this index",
-                limit->name, axis, own->name);
-      tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
-              tl_lint_axis_of_size(f, limit));
+      tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, tile), limit->name,
+                tl_arena_printf(s->arena, "axis %d of the grid, made of '%.60s'", axis, own->name));
+      if (of_limit < 0)
+         tl_help(s->diags, "the grid has a size for it: cdiv(%s, ..) along axis %d", limit->name,
+                 axis);
+      else
+         tl_help(s->diags, "compare it with %s, or make it of tl.program_id(%d)", own->name,
+                 of_limit);
       return true;
    }
    return false;
@@ -775,6 +827,74 @@ place_of_move(const TlLintAccess *x, const TlOp *loop)
    return op && op->range.file == x->op->range.file ? op->range : x->op->range;
 }
 
+/* The argument by which a round moves the pointers on, as many times as it moves the mask by
+ * elements, where the index of the mask has another stride; NULL: there is none. */
+static const TlValue *
+other_stride(const TlLintAccess *x, const TlValue *round, const TlTerm *stride, int64_t by)
+{
+   for (unsigned i = 0; stride->num == 1 && i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      for (unsigned k = 0; t->dim < 0 && t->num == 2 && t->scale == by && k < 2; k++) {
+         const TlValue *v = t->factor[1 - k].value;
+         if (t->factor[k].is_iteration && t->factor[k].value == round &&
+             !t->factor[1 - k].is_iteration && tl_lint_is_argument(v) && v->name &&
+             v != stride->factor[0].value)
+            return v;
+      }
+   }
+   return NULL;
+}
+
+/* The product with the stride that the pointers are made of; NULL: it is not found. */
+static const TlOp *
+product_with(const TlValue *v, const TlValue *stride, unsigned *steps)
+{
+   v = root_of(v);
+   if (++*steps > MAX_STEPS)
+      return NULL;
+   if (!v->def) {
+      const TlOp *loop = v->block->region->parent;
+      unsigned first = loop ? tl_first_carried(loop) : 0;
+      return loop && loop->opcode == TL_OP_FOR && v->index >= first
+                ? product_with(tl_init(loop, v->index - first), stride, steps)
+                : NULL;
+   }
+   const TlOp *op = v->def, *found = NULL;
+   if (op->opcode == TL_OP_MUL)
+      return root_of(tl_arg(op, 0)) == stride || root_of(tl_arg(op, 1)) == stride ? op : NULL;
+   bool is_sum = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_ADDPTR;
+   for (unsigned i = 0; is_sum && !found && i < 2; i++)
+      found = product_with(tl_arg(op, i), stride, steps);
+   return found;
+}
+
+/* a = x + r * s_r + k * s_k; a += BLOCK * s_r, where the mask goes along k: one of the two strides
+ * is the other's, and which one the code does not say. */
+static bool
+check_two_strides(TlLintFacts *f, const TlLintAccess *x, const TlTerm *stride, const TlOp *loop,
+                  int64_t by)
+{
+   TlSema *s = f->s;
+   const TlValue *step = other_stride(x, tl_for_index(loop), stride, by);
+   const TlValue *own = step ? stride->factor[0].value : NULL;
+   unsigned steps = 0;
+   if (!step || !own->name)
+      return false;
+   const TlOp *made = product_with(x->pointers, own, &steps);
+   tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)by,
+             tl_arena_printf(s->arena, "%lld times '%.40s', where its index has the stride '%.40s'",
+                             (long long)by, step->name, own->name));
+   tl_help(s->diags,
+           "the step and the index take one stride, that of the dimension which the mask moves "
+           "along: it is either '%.40s' or '%.40s'",
+           step->name, own->name);
+   if (made && made->range.file == x->op->range.file)
+      tl_note(s->diags, N0200, made->range,
+              tl_arena_printf(s->arena, "the index has the stride '%.40s' here", own->name));
+   tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
+   return true;
+}
+
 /* Nothing of what it loads depends on the loop. */
 static bool
 stands_still(TlLintFacts *f, const TlLintAccess *x, const TlValue *round)
@@ -812,11 +932,13 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       tl_report(s->diags, W0235, x->op->range, tl_source_name(x->op));
       return true;
    }
+   if (check_two_strides(f, x, &stride, loop, mask_by))
+      return true;
    if (s->impl->has_guessed_numbers && !is_still) /* a block's length, say */
       return false;
    const char *name = stride.num == 1 ? stride.factor[0].value->name : NULL;
    tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)mask_by,
-             (long long)by);
+             tl_arena_printf(s->arena, "%lld", (long long)by));
    tl_help(s->diags,
            "move the pointers by the %lld elements of a block, times the stride of this "
            "dimension: += BLOCK%s%s",
@@ -835,9 +957,9 @@ tl_lint_masks(TlLintFacts *f)
       for (unsigned k = 0; k < x->num_bounds && !is_limit_told; k++) {
          const TlBound *b = &x->bound[k];
          if (b->compare->range.file == main)
-            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_step(f, x, b) ||
-                            check_same_mask(f, x, b) || check_first_only(f, x, b) ||
-                            check_rounds(f, x, b);
+            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_remainder(f, b) ||
+                            check_step(f, x, b) || check_same_mask(f, x, b) ||
+                            check_first_only(f, x, b) || check_rounds(f, x, b);
       }
       if (!is_limit_told && x->op->range.file == main)
          is_limit_told =

@@ -1,4 +1,5 @@
-/* The greatest and the least so far: of values that a round sees, and from round to round. */
+/* The greatest and the least so far: of values that a round sees, and from round to round.
+ * Products that begin with 0, and sums of exponentials that do not follow the greatest so far. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
@@ -180,7 +181,8 @@ check_begin(TlLintFacts *f, const TlOp *loop)
       const TlValue *x = tl_arg(op, tl_arg(op, 0) == acc);
       if (has_one(loop) || !is_meant_for_all(x, next, is_max))
          continue;
-      tl_report(s->diags, W0280, op->range, acc->name, is_max ? "below" : "above");
+      tl_report(s->diags, W0280, op->range, acc->name,
+                is_max ? " where all values are below it" : " where all values are above it");
       tl_help(s->diags, "begin with float('%s'): %.40s = %s", is_max ? "-inf" : "inf", acc->name,
               !tl_type_is_tile(acc->type) ? is_max ? "float('-inf')" : "float('inf')"
               : is_max                    ? "tl.full(.., float('-inf'), tl.float32)"
@@ -190,15 +192,107 @@ check_begin(TlLintFacts *f, const TlOp *loop)
    return false;
 }
 
+/* p = zeros(..); for ..: p *= x */
+static bool
+check_product(TlLintFacts *f, const TlOp *loop)
+{
+   TlSema *s = f->s;
+   const TlBlock *body = loop->regions[0]->block;
+   for (unsigned i = 0; i < loop->num_results; i++) {
+      const TlValue *acc = tl_carried(body, i);
+      const TlOp *op = tl_yielded(body, i)->def;
+      double begin;
+      if (!op || op->opcode != TL_OP_MUL || !acc->name || op->range.file != s->impl->main->file ||
+          (tl_arg(op, 0) != acc && tl_arg(op, 1) != acc) ||
+          !tl_is_number(tl_init(loop, i), &begin) || begin != 0)
+         continue;
+      tl_report(s->diags, W0280, op->range, acc->name, ": so does every product with it");
+      tl_help(s->diags, "begin with 1: %.40s = %s", acc->name,
+              tl_type_is_tile(acc->type) ? "tl.full(.., 1.0, tl.float32)" : "1.0");
+      return true;
+   }
+   return false;
+}
+
+/* ---- sums of exponentials ---- */
+/* exp(x - next), spread, reduced or multiplied by a matrix */
+static bool
+has_exponent(const TlValue *v, const TlValue *next, bool is_inside, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (v == next)
+      return is_inside;
+   if (!op || op->block != next->def->block || ++*steps > MAX_STEPS || op->opcode == TL_OP_LOAD)
+      return false;
+   bool is_exp = op->opcode == TL_OP_EXP || op->opcode == TL_OP_EXP2;
+   bool goes_on = tl_has_trait(op, TL_TRAIT_ELTWISE) || tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS) ||
+                  op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_SPLAT ||
+                  op->opcode == TL_OP_EXPAND_DIMS ||
+                  (!is_inside && (op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_DOT));
+   unsigned first = is_inside && op->opcode == TL_OP_SUB ? 1 : 0; /* what is subtracted */
+   for (unsigned i = first; goes_on && i < op->num_args; i++)
+      if (has_exponent(tl_arg(op, i), next, is_inside || is_exp, steps))
+         return true;
+   return false;
+}
+
+/* What a round adds to the sum that it carries, as it was: t + x, dot(a, b, t); how many values. */
+static unsigned
+added(const TlOp *op, const TlValue *acc, const TlValue *out[2])
+{
+   if (op && op->opcode == TL_OP_ADD && (tl_arg(op, 0) == acc || tl_arg(op, 1) == acc)) {
+      out[0] = tl_arg(op, tl_arg(op, 0) == acc);
+      return 1;
+   }
+   if (!op || op->opcode != TL_OP_DOT || tl_arg(op, 2) != acc)
+      return 0;
+   out[0] = tl_arg(op, 0);
+   out[1] = tl_arg(op, 1);
+   return 2;
+}
+
+/* m = maximum(m, max(v)); t += sum(exp(v - m)): what earlier rounds added had another m. */
+static bool
+check_unscaled(TlLintFacts *f, const TlOp *loop)
+{
+   TlSema *s = f->s;
+   const TlBlock *body = loop->regions[0]->block;
+   for (unsigned i = 0; i < loop->num_results; i++) {
+      const TlValue *most = tl_carried(body, i), *next = tl_yielded(body, i);
+      bool is_running = next->def && next->def->opcode == TL_OP_MAX && is_float(most) &&
+                        (tl_arg(next->def, 0) == most || tl_arg(next->def, 1) == most);
+      for (unsigned k = 0; is_running && most->name && k < loop->num_results; k++) {
+         const TlValue *acc = tl_carried(body, k), *with[2];
+         const TlOp *op = tl_yielded(body, k)->def;
+         unsigned num = k == i || !acc->name ? 0 : added(op, acc, with), steps = 0;
+         for (unsigned n = 0; n < num; n++) {
+            if (op->range.file != s->impl->main->file ||
+                !has_exponent(with[n], next, false, &steps))
+               continue;
+            tl_report(s->diags, W0286, op->range, acc->name, most->name);
+            tl_help(s->diags,
+                    "scale what is there before: new = maximum(%.40s, ..), %.40s * exp(%.40s - "
+                    "new) + .., and then %.40s = new",
+                    most->name, acc->name, most->name, most->name);
+            return true;
+         }
+      }
+   }
+   return false;
+}
+
 void
 tl_lint_running(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_constant_told = false, is_begin_told = false;
+   bool is_constant_told = false, is_begin_told = false, is_unscaled_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       bool is_extreme = (op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN) &&
                         op->range.file == f->s->impl->main->file;
       is_constant_told = is_constant_told || (is_extreme && check_constant(f, op));
-      is_begin_told = is_begin_told || (op->opcode == TL_OP_FOR && check_begin(f, op));
+      if (op->opcode != TL_OP_FOR)
+         continue;
+      is_begin_told = is_begin_told || check_begin(f, op) || check_product(f, op);
+      is_unscaled_told = is_unscaled_told || check_unscaled(f, op);
    }
 }

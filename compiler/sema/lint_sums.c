@@ -1,11 +1,13 @@
 /* Sums that come out less exact, or of less, than is meant: kept in half precision from round to
  * round, divided by the length of a tile that a mask cuts, or taken along an axis of which the
- * program has a part only; sums of what a dot has added already. */
+ * program has a part only; sums of what a dot has added already; quotients of integers that are
+ * whole before they meet floating-point numbers. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { MAX_STEPS = 100 };
@@ -193,6 +195,18 @@ is_stored_across(const TlLintFacts *f, const TlOp *op, const TlLintAccess *x, un
           limit_along(x, 1 - (int)axis) != n;
 }
 
+/* store(out + .., cumsum(x, axis=0)) alone: no carry of other programs is added or kept. */
+static bool
+is_stored_scan(const TlOp *op)
+{
+   const TlValue *v = tl_result(op, 0), *of = tl_arg(op, 0);
+   for (const TlUse *u = of->uses; u; u = u->next)
+      if (u->user != op && u->user->opcode == TL_OP_REDUCE)
+         return false;
+   return op->opcode == TL_OP_SCAN && v->uses && !v->uses->next &&
+          v->uses->user->opcode == TL_OP_STORE;
+}
+
 /* softmax of blocks of rows, along the rows' axis */
 static bool
 check_cut(TlLintFacts *f, const TlOp *op)
@@ -204,7 +218,7 @@ check_cut(TlLintFacts *f, const TlOp *op)
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
    if (!x || !x->is_known || x->pointers->type->rank != 2 || !is_cut(f, x, axis) ||
        !is_whole(f, x, 1 - axis) ||
-       (!is_stored_across(f, op, x, axis) &&
+       (!is_stored_across(f, op, x, axis) && !is_stored_scan(op) &&
         (!goes_back(tl_result(op, 0), &back) || !is_of_softmax(tl_result(op, 0), &uses))))
       return false;
    tl_report(s->diags, W0247, op->range, axis);
@@ -221,6 +235,18 @@ is_length(const TlValue *v, uint32_t len)
           tl_bits_to_number(e->dtype, bits) == len;
 }
 
+/* v / len, or v * (1 / len) */
+static bool
+is_divided_by(const TlUse *u, const TlValue *v, uint32_t len)
+{
+   const TlOp *op = u->user;
+   double by;
+   if (op->opcode == TL_OP_DIV)
+      return tl_arg(op, 0) == v && is_length(tl_arg(op, 1), len);
+   return op->opcode == TL_OP_MUL && tl_is_number(tl_arg(op, tl_arg(op, 0) == v), &by) &&
+          by * len == 1;
+}
+
 /* acc = zeros(..); for ..: acc += x: what a round adds; else v itself. */
 static const TlValue *
 added_in_rounds(const TlValue *v)
@@ -234,7 +260,28 @@ added_in_rounds(const TlValue *v)
    return v;
 }
 
-/* sum(load(.., mask=i < n)) / BLOCK, also of what rounds add up */
+/* What the mask keeps the index along the axis of a sum below; NULL: it is not known. */
+static const TlValue *
+summed_size(const TlLintAccess *x, int axis, unsigned most_terms)
+{
+   const TlValue *n = NULL;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, axis) &&
+          x->bound[i].index.num <= most_terms)
+         n = tl_lint_argument(&x->bound[i].limit);
+   return n && n->name ? n : NULL;
+}
+
+static const TlValue *
+unconverted(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_SPLAT))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* sum(load(.., mask=i < n)) / BLOCK, also of what rounds add up; v - sum(v, axis=0) / N, where N
+ * is the size of axis 1 */
 static bool
 check_mean(TlLintFacts *f, const TlOp *op)
 {
@@ -244,20 +291,29 @@ check_mean(TlLintFacts *f, const TlOp *op)
    const TlLintAccess *x = access_of(f, load_of(of, &steps));
    unsigned most_terms = of == tl_arg(op, 0) ? 1 : 2; /* where the round begins */
    int axis = (int)tl_attr_int(op, TL_ATTR_AXIS);
-   uint32_t len = tl_arg(op, 0)->type->shape[axis];
+   const TlType *tile = tl_arg(op, 0)->type;
+   uint32_t len = tile->shape[axis];
    if (!x || len < 2)
       return false;
-   const TlValue *n = NULL;
-   for (unsigned i = 0; i < x->num_bounds; i++)
-      if (x->bound[i].is_upper && tl_lint_has_dim(&x->bound[i].index, axis) &&
-          x->bound[i].index.num <= most_terms)
-         n = tl_lint_argument(&x->bound[i].limit);
-   for (const TlUse *u = n && n->name ? tl_result(op, 0)->uses : NULL; u; u = u->next) {
-      if (u->user->opcode != TL_OP_DIV || tl_arg(u->user, 0) != tl_result(op, 0) ||
-          !is_length(tl_arg(u->user, 1), len))
+   const TlValue *sum = tl_result(op, 0), *n = summed_size(x, axis, most_terms);
+   const TlValue *any = n ? n : summed_size(x, axis, UINT_MAX);
+   const TlValue *other = tile->rank == 2 ? summed_size(x, 1 - axis, UINT_MAX) : NULL;
+   for (const TlUse *u = sum->uses; u; u = u->next) {
+      bool is_by_length = n && !s->impl->has_guessed_numbers && is_divided_by(u, sum, len);
+      bool is_by_other = any && other && other != any && u->user->opcode == TL_OP_DIV &&
+                         tl_arg(u->user, 0) == sum && unconverted(tl_arg(u->user, 1)) == other &&
+                         goes_back(tl_result(u->user, 0), &steps);
+      if (!is_by_length && !is_by_other)
          continue;
-      tl_report(s->diags, W0248, u->user->range, len, n->name);
-      tl_help(s->diags, "divide by %s", n->name);
+      tl_report(s->diags, W0248, u->user->range,
+                is_by_length ? tl_arena_printf(s->arena, "%u is the length of the tile", len)
+                             : tl_arena_printf(s->arena,
+                                               "'%.40s' is the size of axis %d, and the sum goes "
+                                               "along axis %d",
+                                               other->name, 1 - axis, axis),
+                any->name);
+      tl_help(s->diags, "divide by %s%s", any->name,
+              is_by_length ? "" : tl_arena_printf(s->arena, ", or sum along axis %d", 1 - axis));
       return true;
    }
    return false;
@@ -346,14 +402,89 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* ---- quotients that are whole ---- */
+/* A sum of integers, or what was loaded: data, no index. */
+static bool
+is_data(const TlValue *v)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   return v->def && (v->def->opcode == TL_OP_LOAD ||
+                     (v->def->opcode == TL_OP_REDUCE && tl_combined_by(v->def) == TL_OP_ADD));
+}
+
+/* Has the conversion the range of the operations that take it?  One by .to(..) has its own. */
+static bool
+is_unwritten(const TlOp *cast)
+{
+   for (const TlUse *u = tl_result(cast, 0)->uses; u; u = u->next)
+      if (u->user->range.begin != cast->range.begin || u->user->range.end != cast->range.end)
+         return false;
+   return true;
+}
+
+/* Where it becomes a floating-point number. */
+static const TlOp *
+made_float(const TlValue *v, bool is_silent, unsigned *steps)
+{
+   for (const TlUse *u = v->uses; u && ++*steps < MAX_STEPS; u = u->next) {
+      const TlOp *op = u->user, *found = NULL;
+      const TlType *to = op->num_results == 1 ? tl_type_elem(tl_result(op, 0)->type) : NULL;
+      bool is_cast =
+         op->opcode == TL_OP_CAST && to->kind == TL_TYPE_SCALAR && tl_dtype_is_float(to->dtype);
+      if (op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_BROADCAST)
+         found = made_float(tl_result(op, 0), is_silent, steps);
+      else if (is_cast && (!is_silent || is_unwritten(op)))
+         found = op;
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+/* sum(x) * (1 // n), store(y, sum(i) // n) */
+static bool
+check_quotient(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   uint64_t bits;
+   unsigned steps = 0;
+   const TlType *e = tl_type_elem(tl_result(op, 0)->type);
+   bool is_whole = op->opcode == TL_OP_DIV && e->kind == TL_TYPE_SCALAR &&
+                   tl_dtype_is_int(e->dtype) && !tl_is_const(tl_arg(op, 1), &bits);
+   bool is_of_constant = is_whole && tl_is_const(tl_arg(op, 0), &bits) && bits;
+   if (!is_of_constant && (!is_whole || !is_data(tl_arg(op, 0))))
+      return false;
+   const TlOp *to = made_float(tl_result(op, 0), !is_of_constant, &steps);
+   if (!to)
+      return false;
+   const char *text = tl_dtype_info[tl_type_elem(tl_result(to, 0)->type)->dtype].text;
+   long long number = is_of_constant ? (long long)tl_bits_to_int(e->dtype, bits) : 0;
+   tl_report(s->diags, W0285, op->range, tl_range_text(s, op->range),
+             is_of_constant
+                ? tl_arena_printf(s->arena, ", 0 where the divisor is above %lld", number)
+                : " without its fraction",
+             text);
+   const char *sign = strstr(tl_range_text(s, op->range), "//");
+   tl_help(s->diags, "'/' divides with the fraction%s",
+           is_of_constant && sign
+              ? tl_arena_printf(s->arena, ": %lld.0 / %.60s", number, sign + strspn(sign, "/ "))
+              : "");
+   if (to->range.begin != op->range.begin)
+      tl_note(s->diags, N0200, to->range, "it becomes a floating-point number here");
+   return true;
+}
+
 /* What goes by a type or by a number is not told of guessed ones. */
 void
 tl_lint_sums(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool is_told = false, is_narrow_told = false;
+   bool is_told = false, is_narrow_told = false, is_whole_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_half(f, op);
+      is_whole_told |= !is_whole_told && op->opcode == TL_OP_DIV &&
+                       op->range.file == f->s->impl->main->file && check_quotient(f, op);
       check_twice(f, op);
       bool is_product = (op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD) &&
                         op->range.file == f->s->impl->main->file;
@@ -361,7 +492,11 @@ tl_lint_sums(TlLintFacts *f)
       is_narrow_told |= is_product && !is_guessed && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
                     op->range.file == f->s->impl->main->file;
+      bool is_scan =
+         op->opcode == TL_OP_SCAN && op->num_args == 1 && op->range.file == f->s->impl->main->file;
+      if (is_scan && !is_told)
+         is_told = check_cut(f, op);
       if (is_sum && !is_told)
-         is_told = (!f->s->impl->has_guessed_numbers && check_mean(f, op)) || check_cut(f, op);
+         is_told = check_cut(f, op) || check_mean(f, op);
    }
 }
