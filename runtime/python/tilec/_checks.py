@@ -170,4 +170,7 @@ def _array_instead(a, declared=None):
         return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
     if isinstance(a, (list, tuple, range)):
         return "; numpy.array(values, numpy.%s) makes an array of %s" % (_numpy_type(a, declared), _a(a))
+    for way in ("to_numpy", "numpy"):                     # of frames, of tensors of other libraries
+        if callable(getattr(a, way, None)):
+            return "; .%s() gives an array of its values" % way
     return ""

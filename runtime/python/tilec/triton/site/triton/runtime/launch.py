@@ -634,8 +634,9 @@ class Launcher:
                 "an argument or a name that it uses"
             raise CompilationError(None, None, "kernel '%s': %s is %s, which tilec cannot compile; "
                                    "arguments are arrays, numbers, descriptors and tuples of them, "
-                                   "of constexprs text and types, too"
-                                   % (jit.__name__, what, e)) from e
+                                   "of constexprs text and types, too%s"
+                                   % (jit.__name__, what, e, tilec._array_instead(
+                                      unwrap(bound.get(getattr(e, "argument", None)))))) from e
         call.program.check_globals()
         if warmup and grid is not None and not callable(grid):
             tilec._grid_words(grid)                # says what is wrong with it
