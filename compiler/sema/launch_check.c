@@ -47,8 +47,8 @@ param_named(const TlKernelInfo *k, const char *name)
    return -1;
 }
 
-/* Which of the kernel's parameters, or of a launch's options where they are meant too, a name is like; else
- * all parameters. */
+/* Which of the kernel's parameters, or of a launch's options where they are meant too, a name is
+ * like; else all parameters. */
 static void
 help_near_param(TlSema *s, const TlKernelInfo *k, const char *name, bool may_be_option)
 {
