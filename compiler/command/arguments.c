@@ -186,6 +186,22 @@ pointee(const char *type, TlDtype *out)
    return tl_dtype_from_text(type, strcspn(type, ":"), out);
 }
 
+/* An array of other elements than the parameter's, and how it becomes one: a file by numpy, a made
+ * one by the word for its type. */
+static bool
+refuse_elements(const TlCmdArgs *all, const TlCmdArg *a, const char *text, TlDtype want)
+{
+   const char *name = a->param->name, *is = tl_dtype_info[a->value.array.dtype].text;
+   const char *colon = strchr(text, ':'), *after = colon ? colon + 1 + strlen(is) : "";
+   const char *way = "convert the array (numpy: array.astype(..))";
+   if (text[0] != '@' && colon && tl_starts_with(colon + 1, is))
+      way = tl_arena_printf(all->c->arena, "write --arg %s=%.*s:%s%.80s", name, (int)(colon - text),
+                            text, tl_dtype_info[want].text, after);
+   return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: %s, or leave the type "
+                        "of '%s' open",
+                        name, is, all->file, a->param->type, way, name);
+}
+
 /* A declared pointer takes an array of its dtype, a declared integer an integer. */
 static bool
 fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
@@ -205,9 +221,7 @@ fits_declared(const TlCmdArgs *all, const TlCmdArg *a, const char *text)
                            "zeros:fp32[64] or @file.npy",
                            name, text, all->file, type);
    if (pointee(type, &t) && t != a->value.array.dtype)
-      return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: convert the array "
-                           "(numpy: array.astype(..)), or leave the type of '%s' open",
-                           name, tl_dtype_info[a->value.array.dtype].text, all->file, type, name);
+      return refuse_elements(all, a, text, t);
    if (*type == '*')
       return true;
    if (is_array)
@@ -248,6 +262,7 @@ tl_cmd_array_code(const TlArray *array)
    switch (array->fault) {
    case TL_ARRAY_UNREADABLE:
       return EXIT_ENVIRONMENT;
+   case TL_ARRAY_NO_NPY:
    case TL_ARRAY_OTHER_DTYPE:
       return EXIT_PROGRAM;
    case TL_ARRAY_NO_MEMORY:
@@ -322,6 +337,20 @@ defined_value(const TlCmdArgs *all, const char *name)
    return NULL;
 }
 
+/* What --arg may give a parameter, by its type. */
+static const char *
+example_value(const TlCmdArgs *all, const TlKernelParam *p)
+{
+   TlDtype t;
+   if (!p->type)
+      return "8, 1.0, zeros:fp32[64] or @file.npy";
+   if (pointee(p->type, &t))
+      return tl_arena_printf(all->c->arena, "zeros:%s[64] or @file.npy", tl_dtype_info[t].text);
+   if (tl_dtype_from_text(p->type, strcspn(p->type, ":"), &t))
+      return t == TL_I1 ? "True" : tl_dtype_is_float(t) ? "1.0" : "8";
+   return "VALUE";
+}
+
 bool
 tl_cmd_args_complete(const TlCmdArgs *all)
 {
@@ -333,8 +362,9 @@ tl_cmd_args_complete(const TlCmdArgs *all)
       ok = false;
       const char *defined = defined_value(all, p->name);
       if (!defined) {
-         tl_cmd_error("kernel '%s' needs a value for '%s': --arg %s=VALUE", all->kernel, p->name,
-                      p->name);
+         tl_cmd_error("kernel '%s' needs a value for '%s'%s%s, such as --arg %s=%s", all->kernel,
+                      p->name, p->type ? ": " : "", p->type ? p->type : "", p->name,
+                      example_value(all, p));
          continue;
       }
       tl_cmd_error("-D %s=%.80s: '%s' is %s%s and not constexpr: give it as --arg %s=%.80s",

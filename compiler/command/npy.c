@@ -298,6 +298,7 @@ read_data(TlArena *arena, FILE *f, uint64_t data_at, TlArray *out, const char **
    if (fread(out->data, 1, out->bytes, f) != out->bytes) {
       *why = "it cannot be read to its end";
       tl_array_free(out);
+      out->fault = TL_ARRAY_UNREADABLE;
       return false;
    }
    return true;
@@ -320,6 +321,7 @@ tl_npy_read(TlArena *arena, const char *path, TlDtype want, TlArray *out, const 
                               failed == ENOENT ? tl_not_there(arena, path, arrays) : ""));
    }
    uint64_t data_at;
+   out->fault = TL_ARRAY_NO_NPY;
    bool ok =
       read_header(arena, f, want, out, &data_at, why) && read_data(arena, f, data_at, out, why);
    fclose(f);

@@ -12,7 +12,8 @@
 /* What kept an array from being read or made. */
 typedef enum TlArrayFault {
    TL_ARRAY_NO_FAULT,
-   TL_ARRAY_UNREADABLE,  /* there is no such file, or it is no .npy file that is understood */
+   TL_ARRAY_UNREADABLE,  /* there is no such file, or it cannot be read */
+   TL_ARRAY_NO_NPY,      /* it is no .npy file that is understood */
    TL_ARRAY_OTHER_DTYPE, /* the file holds another than the caller named */
    TL_ARRAY_NO_MEMORY,
 } TlArrayFault;

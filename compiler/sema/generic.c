@@ -555,12 +555,19 @@ typing_text(const Checker *c)
    return sb.len ? tl_sb_cstr(&sb) : "integers";
 }
 
+/* A name that there is not: the same under all types. */
+static bool
+is_of_types(const TlDiag *d)
+{
+   return d->code != TL_DIAG_E0200 && d->code != TL_DIAG_E0201;
+}
+
 static void
 report_one(Checker *c, const TlDiag *d, const char *typing)
 {
    TlDiags *to = c->s->diags;
    tl_diags_repeat(to, d);
-   if (typing && d->severity == TL_SEV_ERROR)
+   if (typing && d->severity == TL_SEV_ERROR && is_of_types(d))
       tl_note(to, N0207, c->kernel->name_range, typing);
 }
 

@@ -47,15 +47,16 @@ param_named(const TlKernelInfo *k, const char *name)
    return -1;
 }
 
+/* Which of the kernel's parameters, or of a launch's options where they are meant too, a name is
+ * like; else all parameters. */
 static void
-report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name)
+help_near_param(TlSema *s, const TlKernelInfo *k, const char *name, bool may_be_option)
 {
    TlNearest near = {.name = name};
    for (unsigned i = 0; i < k->num_params; i++)
       tl_nearest_try(&near, k->params[i].name);
-   for (size_t i = 0; i < NUM_LAUNCH_OPTIONS; i++)
+   for (size_t i = 0; may_be_option && i < NUM_LAUNCH_OPTIONS; i++)
       tl_nearest_try(&near, launch_options[i]);
-   tl_report(s->diags, E0271, range, k->name, name);
    TlSb names;
    tl_sb_init(&names, s->arena);
    for (unsigned i = 0; i < k->num_params; i++)
@@ -64,6 +65,13 @@ report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name
       tl_help(s->diags, "did you mean '%s'?", near.best);
    else if (k->num_params)
       tl_help(s->diags, "its parameters are %s", tl_sb_cstr(&names));
+}
+
+static void
+report_unknown(TlSema *s, const TlKernelInfo *k, TlRange range, const char *name)
+{
+   tl_report(s->diags, E0271, range, k->name, name);
+   help_near_param(s, k, name, true);
 }
 
 /* True after a report. */
@@ -487,18 +495,6 @@ report_plain_calls(TlSema *s, const TlKernelInfo *k)
 }
 
 /* ---- configurations ---- */
-static void
-help_near_param(const Around *a, const char *name, const char *otherwise)
-{
-   TlNearest near = {.name = name};
-   for (unsigned p = 0; p < a->kernel->num_params; p++)
-      tl_nearest_try(&near, a->kernel->params[p].name);
-   if (near.best)
-      tl_help(a->s->diags, "did you mean '%s'?", near.best);
-   else
-      tl_help(a->s->diags, "%s", otherwise);
-}
-
 typedef struct Configs {
    Around *a;
    const TlSvFunc *fn;
@@ -703,7 +699,7 @@ check_keys(Around *a, const TlNode *key)
       if (!name || param_named(a->kernel, name) >= 0)
          continue;
       tl_report(a->s->diags, W0211, n->range, "the tuner's key", name, a->kernel->name);
-      help_near_param(a, name, "name parameters whose values decide which configuration is best");
+      help_near_param(a->s, a->kernel, name, false);
    }
 }
 
@@ -837,7 +833,7 @@ check_unspecialized(const Around *a, const TlNode *list)
          continue;
       tl_report(a->s->diags, W0211, n->range, "what is not to be specialised,", name,
                 a->kernel->name);
-      help_near_param(a, name, "name parameters of the kernel");
+      help_near_param(a->s, a->kernel, name, false);
    }
 }
 

@@ -627,7 +627,7 @@ class _Reader:
     keep = None            # alive until the launch is made
     layout = None          # of what is not in C order: shape, strides in elements, bytes of one
 
-    def __init__(self, a, consumer_stream=None):
+    def __init__(self, a, consumer_stream=None, declared=None):
         if hasattr(a, "data_ptr") and hasattr(a, "dtype"):
             self._torch(a)
         elif isinstance(a, Pointer):
@@ -643,7 +643,7 @@ class _Reader:
             self._dlpack(a, consumer_stream)
         else:
             raise TypeError("%s cannot be a kernel argument: arrays (numpy, torch, cupy ..), "
-                            "int, float, bool and None can%s" % (_a(a), _array_instead(a)))
+                            "int, float, bool and None can%s" % (_a(a), _array_instead(a, declared)))
 
     def _torch(self, a):
         _meet_torch()
@@ -754,8 +754,8 @@ class _Buffer:
         self.device, self.first, self.streams, self.keep = _NO_ARRAY, None, set(), []
         self.read_only, self.tensors, self.layouts = [], {}, []
 
-    def put(self, i, name, a, stream=None):
-        """Any argument."""
+    def put(self, i, name, a, stream=None, declared=None):
+        """Any argument.  declared: the parameter's type, where one is written."""
         at, words = 3 + 3 * i, self.words
         if hasattr(a, "item") and hasattr(a, "dtype") and not hasattr(a, "__setitem__"):
             a = a.item()                       # a numpy scalar
@@ -774,7 +774,7 @@ class _Buffer:
             self._put_descriptor(i, name, a, stream)
         else:
             try:
-                r = _Reader(a, stream)
+                r = _Reader(a, stream, declared)
             except TypeError as e:
                 raise TypeError("'%s': %s" % (name, e)) from None
             if self.device == _NO_ARRAY:
@@ -1144,6 +1144,7 @@ class Kernel:
         self.file, self.source, self.include_dirs, self.on = file, source, include_dirs, on
         self.options = options
         self._launch = [p["name"] for p in self.info["params"] if not p["is_constexpr"]]
+        self._types = [p["type"] for p in self.info["params"] if not p["is_constexpr"]]
         self._consts = [p["name"] for p in self.info["params"] if p["is_constexpr"]]
         self._handles, self._choices = {}, {}
         self._space, self._mark = _generate(self)
@@ -1295,7 +1296,7 @@ class Kernel:
         stream = None if stream is None else _stream(stream)
         consumer = _torch_stream(values) if stream is None else stream
         for i, value in enumerate(values):
-            b.put(i, self._launch[i], value, consumer)
+            b.put(i, self._launch[i], value, consumer, self._types[i])
         device = b.device
         if device == _NO_ARRAY and self.on != "cuda":
             device = _HOST

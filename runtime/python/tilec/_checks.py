@@ -139,8 +139,29 @@ def _instead(dtype):
     return ""
 
 
-def _array_instead(a):
-    """What was meant by an argument that is none."""
+_NUMPY = {"i1": "bool_", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8",
+          "u16": "uint16", "u32": "uint32", "u64": "uint64", "fp16": "float16", "fp32": "float32",
+          "fp64": "float64"}
+
+
+def _numpy_type(values, declared):
+    """numpy's name for the elements of an array of these values: what the kernel declares, *fp16, else what
+    holds them."""
+    kind = re.match(r"\*(?:const\s+)?(\w+)", declared or "")
+    if kind and kind[1] in _NUMPY:
+        return _NUMPY[kind[1]]
+    items = list(values)
+    while items and isinstance(items[0], (list, tuple, range)):
+        items = [n for row in items if isinstance(row, (list, tuple, range)) for n in row]
+    if items and all(isinstance(n, bool) for n in items):
+        return "bool_"
+    if items and all(hasattr(n, "__index__") for n in items):
+        return "int32" if all(-2**31 <= n < 2**31 for n in items) else "int64"
+    return "float32"
+
+
+def _array_instead(a, declared=None):
+    """What was meant by an argument that is none; declared: the parameter's type, as in *fp32."""
     if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
         return "; numpy.load(%r) reads the file" % os.fspath(a)
     if isinstance(a, str) and re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", a):
@@ -148,5 +169,8 @@ def _array_instead(a):
     if isinstance(a, str):
         return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
     if isinstance(a, (list, tuple, range)):
-        return "; numpy.array(values, numpy.float32) makes an array of %s" % _a(a)
+        return "; numpy.array(values, numpy.%s) makes an array of %s" % (_numpy_type(a, declared), _a(a))
+    for way in ("to_numpy", "numpy"):                     # of frames, of tensors of other libraries
+        if callable(getattr(a, way, None)):
+            return "; .%s() gives an array of its values" % way
     return ""

@@ -4,6 +4,7 @@ import os
 import re
 import warnings
 
+from ._strides import strides_by_text
 from ._warnings import Warning, users_level
 
 __all__ = ["warn_of_layouts", "warn_of_mask"]
@@ -13,21 +14,24 @@ _MOST_TOLD = 64            # elements of an array of integers that may hold stri
 
 def warn_of_layouts(kernel, layouts, values, consts):
     """layouts: (number of the argument, _Reader.layout) of those of `values`.  Silent where a stride may
-    reach the kernel in any way: as a number, a product of two, in an array of integers, in its text."""
-    known = _numbers([*values, *consts, *(p["default"] for p in kernel.info["params"])])
+    reach the kernel in any way: as a number that leads through the array, a product of two, in an array of
+    integers, in its text."""
     if any(_may_hold_strides(v) for v in values):
         return
     for i, (shape, strides, size) in layouts:
         steps = {s for n, s in zip(shape, strides) if n > 1 and s != 1}
-        if steps <= {0} or steps & known or any(s * size in known for s in steps):
+        if steps <= {0}:
+            continue
+        known = _numbers(_leading(kernel, i, shape, strides, values, consts).values())
+        if steps & known or any(s * size in known for s in steps):
             continue
         if _is_dense(shape, strides) and not any(
                 _goes_along(shape, strides, v) for k, v in enumerate(values) if k != i):
             continue                          # whatever order its elements are taken in
         if any(re.search(r"(?<![\w.])%d(?![\w.])" % s, _text(kernel)) for s in steps):
             continue
-        warnings.warn("'%s' is not contiguous: its strides are %s elements, and none of them is given to the "
-                      "kernel, which takes its memory as it lies; numpy.ascontiguousarray(array) or "
+        warnings.warn("'%s' is not contiguous: its strides are %s elements, and none of them leads through "
+                      "it in the kernel, which takes its memory as it lies; numpy.ascontiguousarray(array) or "
                       "tensor.contiguous() is a copy in order, or pass the strides"
                       % (kernel._launch[i], strides), Warning, stacklevel=users_level())
 
@@ -39,15 +43,51 @@ def warn_of_mask(name, array):
                       "puts a value where the mask is set" % name, Warning, stacklevel=users_level())
 
 
+def _leading(kernel, i, shape, strides, values, consts):
+    """Of what the kernel is given: those by which it may step through the array, by name."""
+    given = {p["name"]: p["default"] for p in kernel.info["params"]}
+    given.update(zip(kernel._launch, values))
+    given.update(pair for pair in zip(kernel._consts, consts) if _number(pair[1]) is not None)
+    found = _strides_of(kernel, [n for n, v in zip(kernel._launch, values) if _number(v) is None])
+    if found is None:
+        return given
+    by_array, bounds = found
+    named = {n: given[n] for n in by_array.get(kernel._launch[i], ()) if n in given}
+    if _is_square(shape, strides):
+        named = {n: v for n, v in named.items() if not _is_last_size(n, given, bounds)}
+    return named
+
+
+def _strides_of(kernel, arrays):
+    """Once a kernel: strides_by_text()."""
+    if not hasattr(kernel, "_strides"):
+        kernel._strides = strides_by_text(_text(kernel), kernel.name, arrays)
+    return kernel._strides
+
+
+def _is_square(shape, strides):
+    """A square turned over: its stride is each of its sizes, too."""
+    return len(shape) == 2 and shape[0] == shape[1] and strides == (1, shape[0])
+
+
+def _is_last_size(name, given, bounds):
+    """Is it a bound of the kernel's, and the last of at most two parameters with its value, so that it is how
+    many columns there are rather than how many rows?"""
+    same = [n for n, v in given.items() if _number(v) == _number(given[name])]
+    return name in bounds and name == same[-1] and len(same) <= 2
+
+
+def _number(v):
+    v = getattr(v, "value", v)                # tl.constexpr
+    try:
+        return int(v) if isinstance(v, str) else operator.index(v)
+    except (TypeError, ValueError):
+        return None
+
+
 def _numbers(values):
     """The whole numbers among them, and the products of any two."""
-    found = set()
-    for v in values:
-        v = getattr(v, "value", v)            # tl.constexpr
-        try:
-            found.add(int(v) if isinstance(v, str) else operator.index(v))
-        except (TypeError, ValueError):
-            pass
+    found = {n for n in map(_number, values) if n is not None}
     return found | {a * b for a in found for b in found}
 
 

@@ -33,6 +33,16 @@ def without_quotes(x: "*fp32", n: "i32", B: tl.constexpr):
 # CHECK: help: a decorator names parameters in quotes: "n"
 
 
+@triton.autotune([triton.Config({"B": b}) for b in SIZES], key=["n_elements"])
+@triton.jit(do_not_specialize=["columns"])
+def far_off(x: "*fp32", n: "i32", B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), 1.0)
+# CHECK: warning[W0211]: the tuner's key 'n_elements' is no parameter of kernel 'far_off'
+# CHECK: help: its parameters are x, n, B
+# CHECK: warning[W0211]: what is not to be specialised, 'columns' is no parameter of kernel 'far_off'
+# CHECK: help: its parameters are x, n, B
+
+
 @triton.heuristics({"B": lambda args: triton.next_power_of_2(args["n"])})
 @triton.autotune([triton.Config({"B": b}) for b in SIZES], key=["n"])
 @triton.jit(do_not_specialize=["n"])

@@ -152,6 +152,7 @@ def host_arrays(m):
     raises(TypeError, "'y' is a text: numpy.zeros(64, numpy.float32) makes", lambda: m.scale(x, "y", 1))
     raises(TypeError, "numpy.load('y.npy') reads the file", lambda: m.scale(x, "y.npy", 1))
     raises(TypeError, "numpy.array(values, numpy.float32) makes", lambda: m.scale(x, [1.0, 2.0], 1))
+    raises(TypeError, "numpy.array(values, numpy.int32) makes", lambda: m.pair[1](x, [1, 2], 4, True))
     raises(TypeError, "a number stands without quotes: 8", lambda: m.scale(x, "8", 1))
     raises(OverflowError, "'n': ", lambda: m.pair[1](x, y, 2**64, True))
     raises(TypeError, "pair() missing 1 required", lambda: m.pair[1](x, y, 4))

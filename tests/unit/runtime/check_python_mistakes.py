@@ -123,7 +123,7 @@ class Mistake:
         self.words = next((x[2:].split(" | ") for x in lines if x.startswith("> ")), [])
         self.mark = next((x[2:] for x in lines if x.startswith("! ")), "")
         body = "\n".join(x for x in lines if x[:2] not in ("> ", "! ")) + "\n"
-        self.needs_torch = bool(re.search(r"\btorch\b|\bT\b", body))
+        self.needs_torch = bool(re.search(r"\btorch\b|(?<![.\w])T\b", body))
         self.source = HEAD + (TORCH if self.needs_torch else "") + body
 
     def answer(self, folder):

@@ -739,6 +739,54 @@ def check_has_triton():
         assert ran.returncode == 0, ran.stderr
 
 
+ENDS_IN_AN_ERROR = """import array
+import triton
+import triton.language as tl
+
+class Host:
+    def __init__(self, items):
+        self.items = array.array("f", items)
+        self.__array_interface__ = {"data": (self.items.buffer_info()[0], False), "typestr": "<f4",
+                                    "shape": (len(items),), "version": 3}
+
+@triton.jit
+def k(x, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), missing)
+
+def launch(grid):
+    k[grid](Host([1.0] * 16), B=16)
+
+try:
+    launch((1,))
+except triton.CompilationError as e:
+    assert "unknown name 'missing'" in str(e), e
+launch(%s)
+"""
+
+
+def check_own_lines():
+    """An error that ends a program shows the program's lines of the traceback, and says what it says once."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "program.py")
+
+        def said(grid, **environment):
+            with open(path, "w") as f:
+                f.write(ENDS_IN_AN_ERROR % grid)
+            ran = subprocess.run([sys.executable, "-m", "tilec.triton", path], capture_output=True,
+                                 text=True, env={**os.environ, "PYTHONPATH": sys.argv[1], **environment})
+            assert ran.returncode == 1, ran.stderr
+            frames = [line for line in ran.stderr.splitlines() if line.startswith('  File "')]
+            return ran.stderr, [f for f in frames if path not in f], len(frames)
+
+        text, others, count = said("(1,)")
+        assert not others and count == 2 and "unknown name 'missing'" in text, text
+        assert "direct cause" not in text, text
+        text, others, count = said("lambda meta: (meta['C'],)")
+        assert not others and count == 2 and "'C'" in text, text
+        text, others, _ = said("(1,)", TILEC_FULL_TRACEBACK="1")
+        assert others, text
+
+
 @triton.jit
 def waits(x):
     gdc.gdc_wait()
@@ -1063,6 +1111,6 @@ def check_words():
 
 for check in (check_text, check_files, check_modules, check_two_threads, check_launches, check_variants,
               check_tuning, check_host, check_libraries, check_memory, check_gluon, check_listener, check_settings, check_warnings, check_slips,
-              check_words):
+              check_own_lines, check_words):
     check()
     print("%s: ok" % check.__name__)

@@ -6,6 +6,7 @@ import sys
 
 from tilec import meant
 from tilec.triton import install
+from tilec.triton._shown import show_own_lines
 
 
 def _is_missing(module):
@@ -39,6 +40,7 @@ def main():
     if words[0] != "-m" and not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.path.dirname(os.path.abspath(words[0]))   # was the current folder
     install()
+    show_own_lines()
     if words[0] == "-m" and _is_missing(words[1]):
         print("tilec.triton: there is no module '%s'; a file is named without -m" % words[1],
               file=sys.stderr)

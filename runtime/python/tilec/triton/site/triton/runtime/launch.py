@@ -247,14 +247,14 @@ def _num_elements(array):
     return count() if callable(count) else getattr(array, "size", None)
 
 
-def _numbers_instead(v, arrays):
+def _numbers_instead(v, arrays, name):
     """What to write for a shape or a list where one number is wanted; None: it is neither."""
     if not isinstance(v, (list, tuple)) or not v or not all(type(n) is int for n in v):
         return None
-    of = next((name for name, a in arrays.items() if tuple(getattr(a, "shape", ())) == tuple(v)), None)
+    of = next((n for n, a in arrays.items() if tuple(getattr(a, "shape", ())) == tuple(v)), None)
     if of is None or isinstance(v, list):
-        return "%s, one number of it an item, [0]%s" % (
-            "the tuple %r" % (v,) if isinstance(v, tuple) else "a list", tilec._array_instead(v))
+        return "%s and no array: %s[0] is its first item%s" % (
+            "the tuple %r" % (v,) if isinstance(v, tuple) else "a list", name, tilec._array_instead(v))
     count = "numel()" if callable(getattr(arrays[of], "numel", None)) else "size"
     return "the tuple %r, the shape of '%s': one number of it is .shape[0], how many elements there are " \
         ".%s, and the array itself stands without .shape" % (v, of, count)
@@ -634,8 +634,9 @@ class Launcher:
                 "an argument or a name that it uses"
             raise CompilationError(None, None, "kernel '%s': %s is %s, which tilec cannot compile; "
                                    "arguments are arrays, numbers, descriptors and tuples of them, "
-                                   "of constexprs text and types, too"
-                                   % (jit.__name__, what, e)) from e
+                                   "of constexprs text and types, too%s"
+                                   % (jit.__name__, what, e, tilec._array_instead(
+                                      unwrap(bound.get(getattr(e, "argument", None)))))) from e
         call.program.check_globals()
         if warmup and grid is not None and not callable(grid):
             tilec._grid_words(grid)                # says what is wrong with it
@@ -659,9 +660,9 @@ class Launcher:
         for p in self.jit.params:
             v, what = unwrap(bound[p.name]), None
             if p.is_constexpr and isinstance(v, (list, tuple)) and "tuple" in e.message:
-                what = _numbers_instead(v, arrays)
+                what = _numbers_instead(v, arrays, p.name)
             elif not p.is_constexpr and isinstance(v, (str, list, tuple)):
-                what = _numbers_instead(v, arrays) or tilec._a(v) + tilec._array_instead(v)
+                what = _numbers_instead(v, arrays, p.name) or tilec._a(v) + tilec._array_instead(v)
             elif p.name in arrays and "ptr<" in e.message and _num_elements(v) == 1:
                 what = "an array of one element; its number is .item()"
             if what:
