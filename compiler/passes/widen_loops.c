@@ -432,7 +432,7 @@ is_const_zero(const TlValue *v)
    return tl_is_const(v, &bits) && !bits;
 }
 
-/* Is what a product takes zero in all iterations that would follow?  0 * 0 is; 0 * x need not be. */
+/* Is what a product takes zero in all iterations that would follow?  0 * 0 is, 0 * x may not. */
 static bool
 is_zero_behind(Widen *w, const TlValue *v, int axis)
 {

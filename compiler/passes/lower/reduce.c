@@ -359,8 +359,8 @@ readers_of(const TlOp *op, const TlLinear *l, uint32_t mask)
    return r;
 }
 
-/* Byte columns of partial results: registers of p, then for readers their bits of the axis' warps as
- * further register bits, then lanes and warps. */
+/* Byte columns of partial results: registers of p, then for readers their bits of the axis' warps
+ * as further register bits, then lanes and warps. */
 static TlLinear
 partial_columns(const TlOp *op, const TlLinear *l, const Partial *p, unsigned bytes, Side side,
                 uint32_t *col)
