@@ -1,8 +1,9 @@
 /* Structured control flow to basic blocks.  Loops are emitted rotated (test at the end, one guard
  * before), so an iteration has one branch.  Carried values become phis, one a register. */
 #include "codegen/cg.h"
-#include "ir/pressure.h"
 #include "ir/control.h"
+#include "ir/pressure.h"
+#include "ir/walk.h"
 
 static LLVMBasicBlockRef
 new_block(TlCg *cg, const char *name)
@@ -50,6 +51,52 @@ emit_inits(TlCg *cg, const TlOp *op)
    return inits;
 }
 
+/* What tells that a loop goes on.  ptxas unrolls loops whose iterations it can count, and puts
+ * their loads together.  It does so for an index of 32 bits that is compared with its end, but of
+ * 64 bits only for a number that counts up to 0: of the iterations that are left, made negative. */
+typedef struct Countdown {
+   LLVMValueRef first, now; /* NULL: the index is compared */
+} Countdown;
+
+/* Does it wait, or meet other threads at a barrier?  Loads stay where they are then. */
+static bool
+orders_memory(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
+      if (tl_has_trait(op, TL_TRAIT_SYNC) && tl_has_trait(op, TL_TRAIT_WRITE))
+         return true;
+   return false;
+}
+
+static Countdown
+begin_countdown(TlCg *cg, const TlOp *op, LLVMValueRef lower, LLVMValueRef upper)
+{
+   TlDtype t = tl_for_index(op)->type->dtype;
+   uint64_t bits;
+   if (cg->host || tl_dtype_info[t].bits < 64 || !tl_is_const(tl_for_step(op), &bits) ||
+       tl_bits_to_int(t, bits) <= 0 || orders_memory(op->regions[0]->block))
+      return (Countdown){0};
+   LLVMTypeRef type = tl_cg_dtype(cg, t);
+   LLVMValueRef trips = LLVMBuildSub(cg->b, upper, lower, "");
+   if (bits != 1) {
+      trips = LLVMBuildAdd(cg->b, trips, LLVMConstInt(type, bits - 1, 0), "");
+      trips = LLVMBuildUDiv(cg->b, trips, LLVMConstInt(type, bits, 0), "");
+   }
+   return (Countdown){.first = LLVMBuildNeg(cg->b, trips, "")};
+}
+
+/* At the end of an iteration, in the block that goes back. */
+static LLVMValueRef
+count_on(TlCg *cg, Countdown *c, LLVMBasicBlockRef before)
+{
+   LLVMTypeRef type = LLVMTypeOf(c->now);
+   LLVMValueRef next = LLVMBuildAdd(cg->b, c->now, LLVMConstInt(type, 1, 0), "");
+   LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+   LLVMAddIncoming(c->now, &c->first, &before, 1);
+   LLVMAddIncoming(c->now, &next, &latch, 1);
+   return LLVMBuildICmp(cg->b, LLVMIntNE, next, LLVMConstNull(type), "");
+}
+
 /* for(lower, upper, step, inits..) */
 void
 tl_emit_for(TlCg *cg, const TlOp *op)
@@ -61,11 +108,14 @@ tl_emit_for(TlCg *cg, const TlOp *op)
    uint64_t step_bits;
    bool down = tl_is_const(tl_for_step(op), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
    TlRegs *inits = emit_inits(cg, op);
+   Countdown count = begin_countdown(cg, op, lower, upper);
    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
    LLVMBasicBlockRef loop = new_block(cg, "for"), after = new_block(cg, "for.end");
    LLVMBuildCondBr(cg->b, loop_test(cg, t, down, lower, upper), loop, after);
    LLVMPositionBuilderAtEnd(cg->b, loop);
    TlRegs index = phi_regs(cg, tl_for_index(op));
+   if (count.first)
+      count.now = LLVMBuildPhi(cg->b, tl_cg_dtype(cg, t), "");
    TlRegs *carried = tl_new_array(cg->arena, TlRegs, op->num_results);
    for (unsigned k = 0; k < op->num_results; k++)
       carried[k] = phi_regs(cg, tl_carried(body, k));
@@ -76,7 +126,9 @@ tl_emit_for(TlCg *cg, const TlOp *op)
       tl_host_loop_step(cg, op);
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMValueRef next = LLVMBuildAdd(cg->b, index.v[0], step, "");
-   LLVMBuildCondBr(cg->b, loop_test(cg, t, down, next, upper), loop, after);
+   LLVMValueRef goes_on =
+      count.now ? count_on(cg, &count, before) : loop_test(cg, t, down, next, upper);
+   LLVMBuildCondBr(cg->b, goes_on, loop, after);
    incoming(index, (TlRegs){&lower, 1}, before);
    incoming(index, (TlRegs){&next, 1}, latch);
    for (unsigned k = 0; k < op->num_results; k++) {
