@@ -5,6 +5,8 @@
 #include "ir/pressure.h"
 #include "ir/walk.h"
 
+enum { WORD_BITS = 32 };
+
 static LLVMBasicBlockRef
 new_block(TlCg *cg, const char *name)
 {
@@ -36,19 +38,84 @@ loop_test(TlCg *cg, TlDtype t, bool down, LLVMValueRef i, LLVMValueRef end)
    return LLVMBuildICmp(cg->b, p, i, end, "");
 }
 
+/* What a loop carries in one value: its registers, or the words that they fill together. */
+typedef struct Carried {
+   unsigned words; /* 0: its registers */
+   TlRegs init, phi, next;
+} Carried;
+
+/* Values of 8 or 16 bits that are carried as they were loaded stay in the words that the load
+ * filled: of one register each ptxas makes others of two, anew in every iteration. */
+static unsigned
+words_carried(TlCg *cg, const TlValue *yielded)
+{
+   const TlOp *def = yielded->def;
+   bool is_load = def && (def->opcode == TL_OP_LD_GLOBAL || def->opcode == TL_OP_LD_SHARED);
+   const TlType *elem = tl_type_elem(yielded->type);
+   if (cg->host || !is_load || tl_cg_elem_bits(elem) >= WORD_BITS || elem->dtype == TL_I1)
+      return 0;
+   uint32_t bits = tl_cg_regs_bits(yielded->type);
+   return bits % WORD_BITS ? 0 : bits / WORD_BITS;
+}
+
+static TlRegs
+to_words(TlCg *cg, const TlValue *v, TlRegs regs, unsigned num)
+{
+   TlRegs words = {tl_new_array(cg->arena, LLVMValueRef, num), num};
+   if (!num)
+      return regs;
+   tl_cg_pack(cg, regs.v, regs.count, tl_cg_elem_bits(tl_type_elem(v->type)), WORD_BITS, words.v);
+   return words;
+}
+
 /* What the loop begins with.  Sums in flight get their registers in front of the guard: LLVM writes
  * constants on the way around the loop anew, where they meet what the loop left in flight, and
  * ptxas then lets no product of the kernel be in flight (C7515). */
-static TlRegs *
-emit_inits(TlCg *cg, const TlOp *op)
+static Carried *
+begin_carried(TlCg *cg, const TlOp *op)
 {
-   TlRegs *inits = tl_new_array(cg->arena, TlRegs, op->num_results);
+   Carried *carried = tl_new_array(cg->arena, Carried, op->num_results);
    for (unsigned k = 0; k < op->num_results; k++) {
       const TlValue *init = tl_init(op, k);
-      inits[k] =
-         init->type->is_in_flight && !cg->host ? tl_cg_settle(cg, init) : tl_cg_use(cg, init);
+      bool settles = init->type->is_in_flight && !cg->host;
+      carried[k].words = words_carried(cg, tl_yielded(op->regions[0]->block, k));
+      carried[k].init = to_words(cg, init, settles ? tl_cg_settle(cg, init) : tl_cg_use(cg, init),
+                                 carried[k].words);
    }
-   return inits;
+   return carried;
+}
+
+/* Of `values`, which are the loop's results or what its body sees; all phis begin their block. */
+static void
+carried_phis(TlCg *cg, Carried *carried, unsigned num, TlValue *const *values)
+{
+   for (unsigned k = 0; k < num; k++) {
+      unsigned words = carried[k].words;
+      if (!words) {
+         carried[k].phi = phi_regs(cg, values[k]);
+         continue;
+      }
+      carried[k].phi = (TlRegs){tl_new_array(cg->arena, LLVMValueRef, words), words};
+      for (unsigned i = 0; i < words; i++)
+         carried[k].phi.v[i] = LLVMBuildPhi(cg->b, cg->i32, "");
+   }
+   for (unsigned k = 0; k < num; k++)
+      if (carried[k].words) {
+         const TlType *type = values[k]->type;
+         TlRegs regs = tl_cg_def(cg, values[k]);
+         tl_cg_unpack(cg, carried[k].phi.v, carried[k].words, WORD_BITS, tl_cg_elem(cg, type),
+                      tl_cg_elem_bits(tl_type_elem(type)), regs.v);
+      }
+}
+
+static void
+incoming_carried(const Carried *carried, unsigned num, LLVMBasicBlockRef before,
+                 LLVMBasicBlockRef latch)
+{
+   for (unsigned k = 0; k < num; k++) {
+      incoming(carried[k].phi, carried[k].init, before);
+      incoming(carried[k].phi, carried[k].next, latch);
+   }
 }
 
 /* What tells that a loop goes on.  ptxas unrolls loops whose iterations it can count, and puts
@@ -102,12 +169,15 @@ void
 tl_emit_for(TlCg *cg, const TlOp *op)
 {
    const TlBlock *body = op->regions[0]->block;
+   unsigned num = op->num_results;
    TlDtype t = tl_for_index(op)->type->dtype;
    LLVMValueRef lower = tl_cg_use1(cg, tl_for_lower(op)), upper = tl_cg_use1(cg, tl_for_upper(op));
    LLVMValueRef step = tl_cg_use1(cg, tl_for_step(op));
+   TlValue **inside = tl_new_array(cg->arena, TlValue *, num);
+   TlValue **results = tl_new_array(cg->arena, TlValue *, num);
    uint64_t step_bits;
    bool down = tl_is_const(tl_for_step(op), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
-   TlRegs *inits = emit_inits(cg, op);
+   Carried *carried = begin_carried(cg, op);
    Countdown count = begin_countdown(cg, op, lower, upper);
    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
    LLVMBasicBlockRef loop = new_block(cg, "for"), after = new_block(cg, "for.end");
@@ -116,14 +186,18 @@ tl_emit_for(TlCg *cg, const TlOp *op)
    TlRegs index = phi_regs(cg, tl_for_index(op));
    if (count.first)
       count.now = LLVMBuildPhi(cg->b, tl_cg_dtype(cg, t), "");
-   TlRegs *carried = tl_new_array(cg->arena, TlRegs, op->num_results);
-   for (unsigned k = 0; k < op->num_results; k++)
-      carried[k] = phi_regs(cg, tl_carried(body, k));
+   for (unsigned k = 0; k < num; k++)
+      inside[k] = tl_carried(body, k), results[k] = tl_result(op, k);
+   carried_phis(cg, carried, num, inside);
    tl_cg_block(cg, body);
    if (cg->failed)
       return;
    if (cg->host)
       tl_host_loop_step(cg, op);
+   for (unsigned k = 0; k < num; k++) {
+      const TlValue *v = tl_yielded(body, k);
+      carried[k].next = to_words(cg, v, tl_cg_use(cg, v), carried[k].words);
+   }
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMValueRef next = LLVMBuildAdd(cg->b, index.v[0], step, "");
    LLVMValueRef goes_on =
@@ -131,16 +205,10 @@ tl_emit_for(TlCg *cg, const TlOp *op)
    LLVMBuildCondBr(cg->b, goes_on, loop, after);
    incoming(index, (TlRegs){&lower, 1}, before);
    incoming(index, (TlRegs){&next, 1}, latch);
-   for (unsigned k = 0; k < op->num_results; k++) {
-      incoming(carried[k], inits[k], before);
-      incoming(carried[k], tl_cg_use(cg, tl_yielded(body, k)), latch);
-   }
+   incoming_carried(carried, num, before, latch);
    LLVMPositionBuilderAtEnd(cg->b, after);
-   for (unsigned k = 0; k < op->num_results; k++) {
-      TlRegs result = phi_regs(cg, tl_result(op, k));
-      incoming(result, inits[k], before);
-      incoming(result, tl_cg_use(cg, tl_yielded(body, k)), latch);
-   }
+   carried_phis(cg, carried, num, results);
+   incoming_carried(carried, num, before, latch);
 }
 
 /* while(inits..): region 0 decides, region 1 is the body. */
