@@ -204,8 +204,10 @@ tl_emit_arith(TlCg *cg, const TlOp *op)
    each(cg, op, one_arith);
 }
 
-/* Integer division: a zero divisor must not be undefined behaviour for LLVM, and INT_MIN / -1 traps
- * on some machines, so the divisor is replaced; the language gives 0 (and the dividend's wrap). */
+/* Integer division: a zero divisor must not be undefined behaviour for LLVM, so it is replaced by
+ * 1; the language gives 0, which x % 1 is.  INT_MIN / -1 traps on some hosts, where -1 is replaced
+ * as well: the quotient wraps.  PTX divides magnitudes, which wraps, and instruction selection
+ * makes nothing of it that LLVM leaves it undefined. */
 static LLVMValueRef
 int_divide(TlCg *cg, TlDtype t, bool is_rem, const LLVMValueRef *x)
 {
@@ -218,18 +220,16 @@ int_divide(TlCg *cg, TlDtype t, bool is_rem, const LLVMValueRef *x)
    LLVMOpcode code = is_rem ? (is_signed ? LLVMSRem : LLVMURem) : (is_signed ? LLVMSDiv : LLVMUDiv);
    if (is_const && c != 0 && (c != -1 || !is_signed))
       return LLVMBuildBinOp(cg->b, code, x[0], x[1], "");
-   LLVMValueRef is_zero = LLVMBuildICmp(cg->b, LLVMIntEQ, x[1], zero, "");
-   LLVMValueRef bad = is_zero;
-   LLVMValueRef negated = zero;
-   if (is_signed) {
+   LLVMValueRef bad = LLVMBuildICmp(cg->b, LLVMIntEQ, x[1], zero, "");
+   LLVMValueRef instead = zero;
+   if (is_signed && (cg->host || is_const)) {
       LLVMValueRef is_m1 = LLVMBuildICmp(cg->b, LLVMIntEQ, x[1], LLVMConstAllOnes(type), "");
-      bad = LLVMBuildOr(cg->b, is_zero, is_m1, "");
-      if (!is_rem)
-         negated = LLVMBuildSelect(cg->b, is_m1, LLVMBuildNeg(cg->b, x[0], ""), zero, "");
+      bad = LLVMBuildOr(cg->b, bad, is_m1, "");
+      instead = LLVMBuildSelect(cg->b, is_m1, LLVMBuildNeg(cg->b, x[0], ""), zero, "");
    }
    LLVMValueRef safe = LLVMBuildSelect(cg->b, bad, one, x[1], "");
    LLVMValueRef q = LLVMBuildBinOp(cg->b, code, x[0], safe, "");
-   return LLVMBuildSelect(cg->b, bad, negated, q, "");
+   return is_rem ? q : LLVMBuildSelect(cg->b, bad, instead, q, "");
 }
 
 static LLVMValueRef

@@ -1,8 +1,11 @@
 /* Structured control flow to basic blocks.  Loops are emitted rotated (test at the end, one guard
  * before), so an iteration has one branch.  Carried values become phis, one a register. */
 #include "codegen/cg.h"
-#include "ir/pressure.h"
 #include "ir/control.h"
+#include "ir/pressure.h"
+#include "ir/walk.h"
+
+enum { WORD_BITS = 32 };
 
 static LLVMBasicBlockRef
 new_block(TlCg *cg, const char *name)
@@ -35,19 +38,130 @@ loop_test(TlCg *cg, TlDtype t, bool down, LLVMValueRef i, LLVMValueRef end)
    return LLVMBuildICmp(cg->b, p, i, end, "");
 }
 
+/* What a loop carries in one value: its registers, or the words that they fill together. */
+typedef struct Carried {
+   unsigned words; /* 0: its registers */
+   TlRegs init, phi, next;
+} Carried;
+
+/* Values of 8 or 16 bits that are carried as they were loaded stay in the words that the load
+ * filled: of one register each ptxas makes others of two, anew in every iteration. */
+static unsigned
+words_carried(TlCg *cg, const TlValue *yielded)
+{
+   const TlOp *def = yielded->def;
+   bool is_load = def && (def->opcode == TL_OP_LD_GLOBAL || def->opcode == TL_OP_LD_SHARED);
+   const TlType *elem = tl_type_elem(yielded->type);
+   if (cg->host || !is_load || tl_cg_elem_bits(elem) >= WORD_BITS || elem->dtype == TL_I1)
+      return 0;
+   uint32_t bits = tl_cg_regs_bits(yielded->type);
+   return bits % WORD_BITS ? 0 : bits / WORD_BITS;
+}
+
+static TlRegs
+to_words(TlCg *cg, const TlValue *v, TlRegs regs, unsigned num)
+{
+   TlRegs words = {tl_new_array(cg->arena, LLVMValueRef, num), num};
+   if (!num)
+      return regs;
+   tl_cg_pack(cg, regs.v, regs.count, tl_cg_elem_bits(tl_type_elem(v->type)), WORD_BITS, words.v);
+   return words;
+}
+
 /* What the loop begins with.  Sums in flight get their registers in front of the guard: LLVM writes
  * constants on the way around the loop anew, where they meet what the loop left in flight, and
  * ptxas then lets no product of the kernel be in flight (C7515). */
-static TlRegs *
-emit_inits(TlCg *cg, const TlOp *op)
+static Carried *
+begin_carried(TlCg *cg, const TlOp *op)
 {
-   TlRegs *inits = tl_new_array(cg->arena, TlRegs, op->num_results);
+   Carried *carried = tl_new_array(cg->arena, Carried, op->num_results);
    for (unsigned k = 0; k < op->num_results; k++) {
       const TlValue *init = tl_init(op, k);
-      inits[k] =
-         init->type->is_in_flight && !cg->host ? tl_cg_settle(cg, init) : tl_cg_use(cg, init);
+      bool settles = init->type->is_in_flight && !cg->host;
+      carried[k].words = words_carried(cg, tl_yielded(op->regions[0]->block, k));
+      carried[k].init = to_words(cg, init, settles ? tl_cg_settle(cg, init) : tl_cg_use(cg, init),
+                                 carried[k].words);
    }
-   return inits;
+   return carried;
+}
+
+/* Of `values`, which are the loop's results or what its body sees; all phis begin their block. */
+static void
+carried_phis(TlCg *cg, Carried *carried, unsigned num, TlValue *const *values)
+{
+   for (unsigned k = 0; k < num; k++) {
+      unsigned words = carried[k].words;
+      if (!words) {
+         carried[k].phi = phi_regs(cg, values[k]);
+         continue;
+      }
+      carried[k].phi = (TlRegs){tl_new_array(cg->arena, LLVMValueRef, words), words};
+      for (unsigned i = 0; i < words; i++)
+         carried[k].phi.v[i] = LLVMBuildPhi(cg->b, cg->i32, "");
+   }
+   for (unsigned k = 0; k < num; k++)
+      if (carried[k].words) {
+         const TlType *type = values[k]->type;
+         TlRegs regs = tl_cg_def(cg, values[k]);
+         tl_cg_unpack(cg, carried[k].phi.v, carried[k].words, WORD_BITS, tl_cg_elem(cg, type),
+                      tl_cg_elem_bits(tl_type_elem(type)), regs.v);
+      }
+}
+
+static void
+incoming_carried(const Carried *carried, unsigned num, LLVMBasicBlockRef before,
+                 LLVMBasicBlockRef latch)
+{
+   for (unsigned k = 0; k < num; k++) {
+      incoming(carried[k].phi, carried[k].init, before);
+      incoming(carried[k].phi, carried[k].next, latch);
+   }
+}
+
+/* What tells that a loop goes on.  ptxas unrolls loops whose iterations it can count, and puts
+ * their loads together.  It does so for an index of 32 bits that is compared with its end, but of
+ * 64 bits only for a number that counts up to 0: of the iterations that are left, made negative. */
+typedef struct Countdown {
+   LLVMValueRef first, now; /* NULL: the index is compared */
+} Countdown;
+
+/* Does it wait, or meet other threads at a barrier?  Loads stay where they are then. */
+static bool
+orders_memory(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
+      if (tl_has_trait(op, TL_TRAIT_SYNC) && tl_has_trait(op, TL_TRAIT_WRITE))
+         return true;
+   return false;
+}
+
+static Countdown
+begin_countdown(TlCg *cg, const TlOp *op, LLVMValueRef lower, LLVMValueRef upper)
+{
+   TlDtype t = tl_for_index(op)->type->dtype;
+   uint64_t bits;
+   if (cg->host || tl_dtype_info[t].bits < 64 || !tl_is_const(tl_for_step(op), &bits) ||
+       tl_bits_to_int(t, bits) <= 0 || orders_memory(op->regions[0]->block))
+      return (Countdown){0};
+   LLVMTypeRef type = tl_cg_dtype(cg, t);
+   LLVMValueRef trips = LLVMBuildSub(cg->b, upper, lower, "");
+   if (bits != 1) {
+      trips = LLVMBuildAdd(cg->b, trips, LLVMConstInt(type, bits - 1, 0), "");
+      trips = LLVMBuildUDiv(cg->b, trips, LLVMConstInt(type, bits, 0), "");
+   }
+   return (Countdown){.first = LLVMBuildNeg(cg->b, trips, "")};
+}
+
+/* At the end of an iteration, in the block that goes back. */
+static LLVMValueRef
+count_on(TlCg *cg, Countdown *c, LLVMBasicBlockRef before)
+{
+   LLVMTypeRef type = LLVMTypeOf(c->now);
+   LLVMValueRef next = LLVMBuildAdd(cg->b, c->now, LLVMConstInt(type, 1, 0), "");
+   LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
+   LLVMAddIncoming(c->now, &c->first, &before, 1);
+   LLVMAddIncoming(c->now, &next, &latch, 1);
+   return LLVMBuildICmp(cg->b, LLVMIntNE, next, LLVMConstNull(type), "");
 }
 
 /* for(lower, upper, step, inits..) */
@@ -55,40 +169,46 @@ void
 tl_emit_for(TlCg *cg, const TlOp *op)
 {
    const TlBlock *body = op->regions[0]->block;
+   unsigned num = op->num_results;
    TlDtype t = tl_for_index(op)->type->dtype;
    LLVMValueRef lower = tl_cg_use1(cg, tl_for_lower(op)), upper = tl_cg_use1(cg, tl_for_upper(op));
    LLVMValueRef step = tl_cg_use1(cg, tl_for_step(op));
+   TlValue **inside = tl_new_array(cg->arena, TlValue *, num);
+   TlValue **results = tl_new_array(cg->arena, TlValue *, num);
    uint64_t step_bits;
    bool down = tl_is_const(tl_for_step(op), &step_bits) && tl_bits_to_int(t, step_bits) < 0;
-   TlRegs *inits = emit_inits(cg, op);
+   Carried *carried = begin_carried(cg, op);
+   Countdown count = begin_countdown(cg, op, lower, upper);
    LLVMBasicBlockRef before = LLVMGetInsertBlock(cg->b);
    LLVMBasicBlockRef loop = new_block(cg, "for"), after = new_block(cg, "for.end");
    LLVMBuildCondBr(cg->b, loop_test(cg, t, down, lower, upper), loop, after);
    LLVMPositionBuilderAtEnd(cg->b, loop);
    TlRegs index = phi_regs(cg, tl_for_index(op));
-   TlRegs *carried = tl_new_array(cg->arena, TlRegs, op->num_results);
-   for (unsigned k = 0; k < op->num_results; k++)
-      carried[k] = phi_regs(cg, tl_carried(body, k));
+   if (count.first)
+      count.now = LLVMBuildPhi(cg->b, tl_cg_dtype(cg, t), "");
+   for (unsigned k = 0; k < num; k++)
+      inside[k] = tl_carried(body, k), results[k] = tl_result(op, k);
+   carried_phis(cg, carried, num, inside);
    tl_cg_block(cg, body);
    if (cg->failed)
       return;
    if (cg->host)
       tl_host_loop_step(cg, op);
+   for (unsigned k = 0; k < num; k++) {
+      const TlValue *v = tl_yielded(body, k);
+      carried[k].next = to_words(cg, v, tl_cg_use(cg, v), carried[k].words);
+   }
    LLVMBasicBlockRef latch = LLVMGetInsertBlock(cg->b);
    LLVMValueRef next = LLVMBuildAdd(cg->b, index.v[0], step, "");
-   LLVMBuildCondBr(cg->b, loop_test(cg, t, down, next, upper), loop, after);
+   LLVMValueRef goes_on =
+      count.now ? count_on(cg, &count, before) : loop_test(cg, t, down, next, upper);
+   LLVMBuildCondBr(cg->b, goes_on, loop, after);
    incoming(index, (TlRegs){&lower, 1}, before);
    incoming(index, (TlRegs){&next, 1}, latch);
-   for (unsigned k = 0; k < op->num_results; k++) {
-      incoming(carried[k], inits[k], before);
-      incoming(carried[k], tl_cg_use(cg, tl_yielded(body, k)), latch);
-   }
+   incoming_carried(carried, num, before, latch);
    LLVMPositionBuilderAtEnd(cg->b, after);
-   for (unsigned k = 0; k < op->num_results; k++) {
-      TlRegs result = phi_regs(cg, tl_result(op, k));
-      incoming(result, inits[k], before);
-      incoming(result, tl_cg_use(cg, tl_yielded(body, k)), latch);
-   }
+   carried_phis(cg, carried, num, results);
+   incoming_carried(carried, num, before, latch);
 }
 
 /* while(inits..): region 0 decides, region 1 is the body. */

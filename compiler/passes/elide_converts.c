@@ -141,28 +141,75 @@ writes_to(const TlOp *op, const TlValue *root)
    return false;
 }
 
-/* A buffer filled with what another holds, in the same arrangement: read from that one, if nothing
- * is written to it before the last reader of the same turn of the loop. */
+/* Is nothing written to the buffer between the load and the last reader of the same turn? */
 static bool
-share_buffer(TlPassCx *cx, TlOp *alloc)
+is_kept_for(const TlOp *load, const TlMap *readers)
 {
-   TlOp *load = alloc->num_args ? tl_arg(alloc, 0)->def : NULL;
-   if (!load || load->opcode != TL_OP_LOCAL_LOAD || load->block != alloc->block ||
-       tl_arg(load, 0)->type != tl_result(alloc, 0)->type)
-      return false;
-   TlMap readers;
-   tl_map_init(&readers, cx->scratch);
-   if (!find_readers(tl_result(alloc, 0), alloc->block, &readers))
-      return false;
    const TlValue *root = root_of(tl_arg(load, 0));
    bool is_written = false;
    for (const TlOp *op = load->next; op; op = op->next) {
-      if (is_written && tl_map_get(&readers, op))
+      if (is_written && tl_map_get(readers, op))
          return false;
       is_written |= writes_to(op, root);
    }
-   tl_replace_uses(tl_result(alloc, 0), tl_arg(load, 0));
+   return true;
+}
+
+/* Do all products that read `copy` read the buffer, too?  Then it is not kept for longer. */
+static bool
+read_both(const TlValue *copy, const TlValue *buffer)
+{
+   for (const TlUse *u = copy->uses; u; u = u->next)
+      if (u->user->opcode != TL_OP_DOT ||
+          (tl_arg(u->user, 0) != buffer && tl_arg(u->user, 1) != buffer))
+         return false;
+   return true;
+}
+
+/* The type of a buffer of type `t` as a transposition sees it. */
+static const TlType *
+turned_type(TlTypes *types, const TlType *t, TlInts order)
+{
+   unsigned from[TL_MAX_RANK];
+   uint32_t shape[TL_MAX_RANK];
+   for (unsigned d = 0; d < t->rank; d++) {
+      from[d] = (unsigned)order.data[d];
+      shape[d] = t->shape[from[d]];
+   }
+   TlLinear memory = tl_ll_transpose(t->layout, from);
+   return tl_type_memdesc(types, t->dtype, t->rank, shape, tl_layout_intern(types, &memory), 1);
+}
+
+/* A buffer filled with what another holds, in the same arrangement: read from that one, if nothing
+ * is written to it before the last reader of the same turn of the loop.  The right operand of
+ * dot(x, trans(x)) is x's buffer seen transposed. */
+static bool
+share_buffer(TlPassCx *cx, TlFunc *f, TlOp *alloc)
+{
+   TlOp *from = alloc->num_args ? tl_arg(alloc, 0)->def : NULL;
+   TlOp *trans = from && from->opcode == TL_OP_TRANS ? from : NULL;
+   TlOp *load = trans ? tl_arg(trans, 0)->def : from;
+   if (!load || load->opcode != TL_OP_LOCAL_LOAD || load->block != alloc->block)
+      return false;
+   TlValue *buffer = tl_arg(load, 0), *copy = tl_result(alloc, 0);
+   const TlType *seen =
+      trans ? turned_type(f->module->types, buffer->type, tl_attr_ints(trans, TL_ATTR_ORDER))
+            : buffer->type;
+   if (seen != copy->type || (trans && !read_both(copy, buffer)))
+      return false;
+   TlMap readers;
+   tl_map_init(&readers, cx->scratch);
+   if (!find_readers(copy, alloc->block, &readers) || !is_kept_for(load, &readers))
+      return false;
+   if (trans) {
+      TlBuilder b = tl_builder_before(alloc);
+      buffer = tl_t1(&b, TL_OP_LOCAL_TRANS, seen, buffer,
+                     {TL_ATTR_ORDER, {.ints = tl_attr(trans, TL_ATTR_ORDER)->ints}});
+   }
+   tl_replace_uses(copy, buffer);
    tl_remove(alloc);
+   if (trans && tl_is_unused(trans))
+      tl_remove(trans);
    if (tl_is_unused(load))
       tl_remove(load);
    return true;
@@ -178,7 +225,7 @@ elide_all(TlPassCx *cx, TlFunc *f)
       if (op->opcode == TL_OP_CONVERT_LAYOUT)
          changed |= elide(cx, f, op);
       else if (op->opcode == TL_OP_LOCAL_ALLOC)
-         changed |= share_buffer(cx, op);
+         changed |= share_buffer(cx, f, op);
    }
    return changed;
 }

@@ -425,18 +425,37 @@ is_plain_body(const Widen *w)
    return true;
 }
 
-/* Is what a product takes zero in all iterations that would follow? */
+static bool
+is_const_zero(const TlValue *v)
+{
+   uint64_t bits;
+   return tl_is_const(v, &bits) && !bits;
+}
+
+/* Is what a product takes zero in all iterations that would follow?  0 * 0 is, 0 * x may not. */
 static bool
 is_zero_behind(Widen *w, const TlValue *v, int axis)
 {
-   uint64_t bits;
    const TlOp *op = v->def;
-   if (!op || !is_inside(w, v))
+   if (w->steps++ > MOST_STEPS || !op || !is_inside(w, v))
       return false;
-   if (op->opcode == TL_OP_TRANS || op->opcode == TL_OP_CAST)
+   switch (op->opcode) {
+   case TL_OP_TRANS:
+   case TL_OP_CAST:
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_BROADCAST:
       return is_zero_behind(w, tl_arg(op, 0), operand_axis(w, op, 0, axis));
-   return op->opcode == TL_OP_LOAD && op->num_args > 2 && tl_is_const(tl_arg(op, 2), &bits) &&
-          !bits && tl_mask_ends_with_loop(w->affine, tl_pred(op), moving(w, axis));
+   case TL_OP_MUL:
+      return is_zero_behind(w, tl_arg(op, 0), axis) && is_zero_behind(w, tl_arg(op, 1), axis);
+   case TL_OP_SELECT:
+      return is_const_zero(tl_arg(op, 2)) &&
+             tl_mask_ends_with_loop(w->affine, tl_arg(op, 0), moving(w, axis));
+   case TL_OP_LOAD:
+      return op->num_args > 2 && is_const_zero(tl_arg(op, 2)) &&
+             tl_mask_ends_with_loop(w->affine, tl_pred(op), moving(w, axis));
+   default:
+      return false;
+   }
 }
 
 /* Can the wide loop run beyond the end? */

@@ -7,6 +7,7 @@
  * of the axis from the lowest on, registers and lanes as they come; what lies above a warp's bit
  * goes through shared memory unfolded and is folded with what was read.
  * Invariant: copies (zero columns) are never combined with themselves. */
+#include "layout/cost.h"
 #include "passes/lower/impl.h"
 
 #include <assert.h>
@@ -326,6 +327,12 @@ typedef struct Readers {
    Lanes lanes;
 } Readers;
 
+/* One side of the exchange of partial results, [result][warp] or [warp][result]. */
+typedef struct Side {
+   unsigned result, warp;  /* shifts: elements from one result, or one of the warps, to the next */
+   const Readers *readers; /* NULL: who writes */
+} Side;
+
 static bool
 reads_other(const Readers *r, unsigned lane_bit)
 {
@@ -352,46 +359,81 @@ readers_of(const TlOp *op, const TlLinear *l, uint32_t mask)
    return r;
 }
 
-/* Byte columns of partial results [result][warp]: registers of p, then for readers `r` their bits
- * of the axis' warps as further register bits, then lanes and warps.  r is NULL for who writes. */
+/* Byte columns of partial results: registers of p, then for readers their bits of the axis' warps
+ * as further register bits, then lanes and warps. */
 static TlLinear
-partial_columns(const TlOp *op, const TlLinear *l, const Partial *p, unsigned bytes,
-                const Readers *r, uint32_t *col)
+partial_columns(const TlOp *op, const TlLinear *l, const Partial *p, unsigned bytes, Side side,
+                uint32_t *col)
 {
+   const Readers *r = side.readers;
    uint32_t mask = tl_axis_mask(l, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
-   uint32_t folded = mask & ~unfolded_by_thread(op, l, mask);
-   unsigned w = axis_warps_log2(l, mask), n = 0, next = 0;
+   uint32_t folded = mask & ~unfolded_by_thread(op, l, mask), warp = bytes << side.warp;
+   unsigned n = 0, next = 0;
    TlLinear s = {.rank = 1};
    for (unsigned i = 0; i < p->num_bits; i++, n++)
-      col[n] = (result_index(op, l, p->col[i]) << w) * bytes;
+      col[n] = (result_index(op, l, p->col[i]) << side.result) * bytes;
    for (; r && next < r->regs; n++)
-      col[n] = bytes << next++;
+      col[n] = warp << next++;
    s.num[TL_HW_REG] = (uint8_t)n;
    for (unsigned i = 0; i < l->num[TL_HW_LANE]; i++) {
       uint32_t c = tl_ll_col(l, TL_HW_LANE, i);
       if (reads_other(r, i))
-         col[n++] = bytes << next++;
+         col[n++] = warp << next++;
       else
-         col[n++] = c & folded ? 0 : (result_index(op, l, c) << w) * bytes;
+         col[n++] = c & folded ? 0 : (result_index(op, l, c) << side.result) * bytes;
    }
-   assert(!r || next == w);
+   assert(!r || next == axis_warps_log2(l, mask));
    for (unsigned i = 0; i < l->num[TL_HW_WARP]; i++) {
       uint32_t c = tl_ll_col(l, TL_HW_WARP, i);
       if (c & mask)
-         col[n++] = r ? 0 : bytes << warp_rank(l, mask, i);
+         col[n++] = r ? 0 : warp << warp_rank(l, mask, i);
       else
-         col[n++] = (result_index(op, l, c) << w) * bytes;
+         col[n++] = (result_index(op, l, c) << side.result) * bytes;
    }
    s.num[TL_HW_LANE] = l->num[TL_HW_LANE];
    s.num[TL_HW_WARP] = l->num[TL_HW_WARP];
    return s;
 }
 
+/* Of the shared memory, for what one warp writes or reads. */
+static unsigned
+wavefronts(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, Side side)
+{
+   unsigned es = tl_dtype_info[tl_memory_dtype(tl_arg(op, 0)->type->elem)].bytes;
+   uint32_t col[TL_LL_MAX_IN];
+   TlLinear s = partial_columns(op, l, p, es, side, col);
+   TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
+   return map.num / map.vec *
+          tl_cost_shared_linear(map.thread_cols, TL_LANE_BITS, map.vec * es).wavefronts;
+}
+
+/* The partial results of one element are read soonest side by side.  But lanes with elements of
+ * their own are then as many partial results apart as there are warps, and meet at the same banks:
+ * 64x256 numbers added up over 8 warps took 128 wavefronts to write and 512 to read, a warp. */
+static Side
+cheapest_side(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, const Readers *r)
+{
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), results = 0, cost[2] = {0};
+   uint32_t mask = tl_axis_mask(l, axis);
+   for (unsigned d = 0; d < l->rank; d++)
+      results += d == axis ? 0 : l->log2_dim[d];
+   results += (unsigned)__builtin_popcount(unfolded_by_thread(op, l, mask));
+   Side side[2] = {{.result = axis_warps_log2(l, mask)}, {.warp = results}};
+   for (unsigned i = 0; i < 2; i++) {
+      cost[i] = wavefronts(cx, op, p, l, side[i]);
+      side[i].readers = r;
+      cost[i] += wavefronts(cx, op, p, l, side[i]);
+   }
+   return side[cost[1] < cost[0]];
+}
+
 enum { MOST_PARTIALS = 128 }; /* registers of partial results read at once */
 
 static void
-store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, TlSharedRef *ref)
+store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, Side side,
+               TlSharedRef *ref)
 {
+   side.readers = NULL;
    uint32_t at = 0, col[TL_LL_MAX_IN];
    for (unsigned i = 0; i < p->k; i++) {
       uint32_t bytes = partial_bytes(op, l, i);
@@ -399,7 +441,7 @@ store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *
       unsigned es = tl_dtype_info[tl_type_elem(raw->type)->dtype].bytes;
       ref[i] = tl_shared_part(tl_scratch_ref(cx, op), at, bytes);
       at += bytes;
-      TlLinear s = partial_columns(op, l, p, es, NULL, col);
+      TlLinear s = partial_columns(op, l, p, es, side, col);
       TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
       /* Of warps that hold the same elements one stores: the one that also stores the tile, so
        * that a tile stored in place cannot be read again, changed, by the others. */
@@ -411,24 +453,22 @@ store_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *
 /* The partial results of value `i`: all that a thread reads, or of those the `round`-th. */
 static TlValue *
 load_partials(TlLowerCx *cx, const TlOp *op, const Partial *p, const TlLinear *l, unsigned i,
-              const TlSharedRef *ref, const Readers *r, int round)
+              const TlSharedRef *ref, Side side, int round)
 {
    unsigned bits = p->num_bits;
    const TlType *elem = tl_arg(op, i)->type->elem;
    TlDtype t = tl_memory_dtype(elem);
    unsigned es = tl_dtype_info[t].bytes;
    uint32_t col[TL_LL_MAX_IN];
-   TlLinear s = partial_columns(op, l, p, es, r, col);
+   TlLinear s = partial_columns(op, l, p, es, side, col);
    if (round >= 0) { /* one warp's partials: the warp bits are an offset */
-      memmove(&col[bits], &col[bits + r->regs],
-              (tl_ll_in_bits(&s) - bits - r->regs) * sizeof col[0]);
+      unsigned regs = side.readers->regs;
+      memmove(&col[bits], &col[bits + regs], (tl_ll_in_bits(&s) - bits - regs) * sizeof col[0]);
       s.num[TL_HW_REG] = (uint8_t)bits;
    }
    TlSharedMap map = tl_shared_map_of_columns(cx, &s, col, es);
    for (unsigned j = 0; round >= 0 && j < map.num; j++)
-      map.offset[j] ^= (unsigned)round * es;
-   if (round >= 0 && map.vec > 1)
-      map.vec = 1;
+      map.offset[j] ^= ((unsigned)round << side.warp) * es;
    return tl_regs_from_memory(cx, tl_shared_load(cx, ref, &map, t), elem);
 }
 
@@ -440,11 +480,12 @@ fold_warps(TlLowerCx *cx, const TlOp *op, Partial *p, const TlLinear *l, uint32_
    unsigned n = p->n;
    TlValue **loaded = tl_new_array(cx->scratch, TlValue *, p->k);
    TlSharedRef *ref = tl_new_array(cx->scratch, TlSharedRef, p->k);
-   store_partials(cx, op, p, l, ref);
+   Side side = cheapest_side(cx, op, p, l, &r);
+   store_partials(cx, op, p, l, side, ref);
    bool at_once = n << r.regs <= MOST_PARTIALS || (rest && lowest_bit(rest) < warps);
    for (unsigned round = 0; round < (at_once ? 1u : 1u << r.regs); round++) {
       for (unsigned i = 0; i < p->k; i++)
-         loaded[i] = load_partials(cx, op, p, l, i, &ref[i], &r, at_once ? -1 : (int)round);
+         loaded[i] = load_partials(cx, op, p, l, i, &ref[i], side, at_once ? -1 : (int)round);
       if (round == 0)
          memcpy(p->v, loaded, p->k * sizeof *loaded);
       else
