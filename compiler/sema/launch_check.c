@@ -265,22 +265,32 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
    return false;
 }
 
+static bool
+has_starred(const TlNodeList *args)
+{
+   for (size_t i = 0; i < args->len; i++)
+      if (args->data[i]->kind == TL_AST_STARRED ||
+          (args->data[i]->kind == TL_AST_KEYWORD && !tl_ast_Keyword(args->data[i])->name))
+         return true;
+   return false;
+}
+
 static void
 check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
 {
    bool *given = tl_new_array(s->arena, bool, k->num_params + 1);
    if (!check_grid(s, k, call))
       return;
+   bool is_open = has_starred(&call->args);
    for (size_t i = 0; i < call->args.len; i++) {
       const TlNode *a = call->args.data[i];
-      if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !tl_ast_Keyword(a)->name))
-         return; /* what it gives is not known */
-      if (a->kind == TL_AST_KEYWORD) {
+      TlPlaced placed = tl_placed_argument(call, i);
+      if (placed.keyword) {
          if (!check_keyword(s, k, a, given))
             return;
-      } else if (i < k->num_params) {
+      } else if (placed.value && i < k->num_params) {
          given[i] = true;
-      } else {
+      } else if (placed.value) {
          tl_report(s->diags, E0252, a->range, k->name, k->num_params, (unsigned)i + 1);
          return;
       }
@@ -295,7 +305,7 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
                            "not tl.constexpr");
          return;
       }
-   for (unsigned p = 0; p < k->num_params; p++)
+   for (unsigned p = 0; p < k->num_params && !is_open; p++)
       if (!given[p] && !k->params[p].default_text && !(has_configs && k->params[p].is_constexpr)) {
          tl_report(s->diags, E0251, call->node.range, k->name, k->params[p].name);
          TlSb names;
@@ -769,16 +779,6 @@ find_configs(void *user, TlNode *n)
          check_config_values(c->a, c->fn, n);
    }
    tl_ast_children(n, find_configs, user);
-}
-
-static bool
-has_starred(const TlNodeList *args)
-{
-   for (size_t i = 0; i < args->len; i++)
-      if (args->data[i]->kind == TL_AST_STARRED ||
-          (args->data[i]->kind == TL_AST_KEYWORD && !tl_ast_Keyword(args->data[i])->name))
-         return true;
-   return false;
 }
 
 /* config=[..]: of that option's name another message is made. */
