@@ -585,6 +585,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  tl_range_text(s, range));
       else if (is_scalar && tl_help_set_constexpr(s, range))
          tl_help(s->diags, "%s", tl_help_set_constexpr(s, range));
+      else if (is_scalar && tl_help_loop_made(s, v))
+         return false;
       else if (help)
          tl_help(s->diags, "%s", help);
       else if (is_scalar)
@@ -802,6 +804,8 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          return false;
       if (tl_sv_is_runtime(&items[i])) {
          tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
+         if (tl_help_loop_made(s, &items[i]))
+            return false;
          tl_help(
             s->diags,
             "%.40s is known in the run only: sizes come from parameters annotated tl.constexpr, "
