@@ -17,6 +17,9 @@ typedef struct TlCoord {
    int64_t lanes;   /* of a tile along it, 1: none; a round or program has them */
    int axis;        /* of the grid, whose programs are along it; -1: none */
    bool has_rounds; /* of a loop */
+   const TlOp *loop; /* that one */
+   int dim;         /* of the tile, whose lanes are along it; -1: none */
+   bool wraps;      /* by '%', whose divisor is `natural` then */
 } TlCoord;
 
 typedef struct TlReach {
