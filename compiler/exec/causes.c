@@ -248,9 +248,11 @@ too_far_in_last_round(TlLaunched *l, const TlReach *r)
          "in the last round of the loop %lld of %lld elements are left, as '%s' is %lld, and no "
          "mask keeps the others out: mask=tl.arange(0, %s)%s < %s - %s%s%s%s",
          n % (long long)c->lanes, (long long)c->lanes, size->name, n, block,
-         rank != 2 ? "" : c->dim == 0 ? "[:, None]" : "[None, :]", size->name, index,
-         step == (uint64_t)c->lanes ? "" : " * ", step == (uint64_t)c->lanes ? "" : block,
-         r->op->opcode == TL_OP_LOAD ? ", other=0.0" : "");
+         rank != 2     ? ""
+         : c->dim == 0 ? "[:, None]"
+                       : "[None, :]",
+         size->name, index, step == (uint64_t)c->lanes ? "" : " * ",
+         step == (uint64_t)c->lanes ? "" : block, r->op->opcode == TL_OP_LOAD ? ", other=0.0" : "");
    }
    return NULL;
 }

@@ -120,8 +120,8 @@ typedef struct TlExecFault {
    TlExecMask mask;  /* BOUNDS */
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,
-      limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; CUT: operands; STEPS, TIME (ms),
-                MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
+      limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; CUT: operands; STEPS,
+                TIME (ms), MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
                 UNWRITTEN: elements, and are they all from the first on?  UNREAD: how many are
                 read, and of how many; NOT_FINITE: with is_shifted the axis of the maximum, and how
                 many axes its tile has */

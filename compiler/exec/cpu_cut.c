@@ -1,8 +1,8 @@
 /* Divisions of integers that are cut towards zero, as in C and Triton, where Python rounds down.
- * What floor() would make another number follows the same way as what is undefined (cpu_impl.h), so
- * that it is told of only where it is stored, decides or is an address, and not of lanes that a mask
- * or `where` leaves out.  A kernel that looks at the sign of what it divides, or of the remainder,
- * knows what it does: nothing is told of it. */
+ * What floor() would make another number follows the same way as what is undefined (cpu_impl.h),
+ * so that it is told of only where it is stored, decides or is an address, and not of lanes that a
+ * mask or `where` leaves out.  A kernel that looks at the sign of what it divides, or of the
+ * remainder, knows what it does: nothing is told of it. */
 #include "exec/cpu_impl.h"
 
 #include "ir/walk.h"

@@ -287,8 +287,7 @@ find_wrapped(Vars *v, const TlValue *of, unsigned depth, TlReach *r)
       return;
    if (loop && tl_is_loop(loop) && of->index >= tl_first_carried(loop))
       find_wrapped(v, tl_init(loop, of->index - tl_first_carried(loop)), depth + 1, r);
-   if (!op || (op->opcode != TL_OP_EXPAND_DIMS && !tl_type_is_tile(of->type)) ||
-       !tl_op_is_pure(op))
+   if (!op || (op->opcode != TL_OP_EXPAND_DIMS && !tl_type_is_tile(of->type)) || !tl_op_is_pure(op))
       return;
    const TlValue *from = of;
    while (from->def && (from->def->opcode == TL_OP_EXPAND_DIMS || from->def->opcode == TL_OP_HINT))
@@ -329,8 +328,9 @@ join_free(TlReach *r)
 {
    for (unsigned i = 0; i + 1 < r->num;) {
       TlCoord *a = &r->coord[i], *b = a + 1;
-      bool is_joined = a->limit < 0 && b->limit < 0 && !a->wraps && !b->wraps && a->step == b->step * b->natural &&
-                       !a->step_name && (a->axis < 0 || b->axis < 0);
+      bool is_joined = a->limit < 0 && b->limit < 0 && !a->wraps && !b->wraps &&
+                       a->step == b->step * b->natural && !a->step_name &&
+                       (a->axis < 0 || b->axis < 0);
       if (!is_joined) {
          i++;
          continue;

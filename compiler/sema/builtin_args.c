@@ -416,6 +416,13 @@ tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
               "give each element an address, %s + %s, or reduce the tile to one value: "
               "tl.%s(%s%s)",
               pointer, offsets, reduction, value, tile->rank == 1 ? ", axis=0" : "");
+   else if (reduction_for(call->row->name, "") && i == 2 && call->num_args > 2 &&
+            call->args[1].kind == TL_SV_VALUE && tl_type_is_tile(call->args[1].value->type))
+      tl_help(s->diags,
+              "give each element an address, %s + %s, or reduce the tile to one value before: "
+              "tl.%s(tl.where(%s, %s, 0)%s)",
+              pointer, offsets, reduction_for(call->row->name, ""), value,
+              operand_text(s, call, 1, "value"), tile->rank == 1 ? ", axis=0" : "");
    else
       tl_help(s->diags, "give each element an address, %s + %s", pointer, offsets);
 }

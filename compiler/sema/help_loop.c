@@ -52,8 +52,8 @@ find_leaves(Leaves *l, const TlValue *v)
    if (made || counting)
       return;
    const TlOp *op = v->def;
-   l->is_other |= !op || op->num_regions || !op->num_args || op->opcode == TL_OP_LOAD ||
-                  ++l->steps > MAX_STEPS;
+   l->is_other |=
+      !op || op->num_regions || !op->num_args || op->opcode == TL_OP_LOAD || ++l->steps > MAX_STEPS;
    for (unsigned i = 0; !l->is_other && i < op->num_args; i++)
       find_leaves(l, tl_arg(op, i));
 }
@@ -77,8 +77,7 @@ find_change(void *user, const TlBinding *b)
 static bool
 help_index(TlSema *s, const TlOp *loop)
 {
-   tl_note(s->diags, N0200, loop->range,
-           "each round of this loop of the run has another");
+   tl_note(s->diags, N0200, loop->range, "each round of this loop of the run has another");
    tl_help(s->diags, "count by tl.static_range: its rounds are compiled one by one, with a known "
                      "index each; or take one size and a mask for all");
    return true;

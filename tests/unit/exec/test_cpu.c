@@ -567,9 +567,9 @@ races_of_programs_are_warned_of(void **state)
       }
 }
 
-/* Access widths take an index that nothing bounds from below as not negative.  Of a remainder that is
- * only stored it is told that Python's is another; an index that is negative by its own constants is
- * meant. */
+/* Access widths take an index that nothing bounds from below as not negative.  Of a remainder that
+ * is only stored it is told that Python's is another; an index that is negative by its own
+ * constants is meant. */
 static void
 negative_indices_that_are_divided_are_warned_of(void **state)
 {
