@@ -52,6 +52,11 @@ find_leaves(Leaves *l, const TlValue *v)
    if (made || counting)
       return;
    const TlOp *op = v->def;
+   if (op && op->opcode == TL_OP_IF && ++l->steps <= MAX_STEPS) {
+      for (unsigned r = 0; r < op->num_regions; r++)
+         find_leaves(l, tl_yielded(op->regions[r]->block, v->index));
+      return;
+   }
    l->is_other |=
       !op || op->num_regions || !op->num_args || op->opcode == TL_OP_LOAD || ++l->steps > MAX_STEPS;
    for (unsigned i = 0; !l->is_other && i < op->num_args; i++)
@@ -106,8 +111,8 @@ tl_help_loop_made(TlSema *s, const TlSv *v)
                               "the run knows it",
                               l.made->name));
    tl_help(s->diags,
-           "a loop over tl.static_range is unrolled, and '%.40s' stays known in it; or take one "
-           "size for all rounds, and a mask: offsets < %.40s",
+           "a loop over tl.static_range is unrolled, and '%.40s' stays known in it; where it is a "
+           "size, one for all rounds does with a mask: offsets < %.40s",
            l.made->name, l.made->name);
    return true;
 }

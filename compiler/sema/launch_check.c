@@ -574,10 +574,13 @@ check_config(Around *a, const TlNode *call)
       return;
    }
    const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
-   for (size_t i = 0; kwargs && kwargs->kind == TL_AST_DICT && i < tl_ast_Dict(kwargs)->keys.len;
-        i++)
-      if (!check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]))
-         check_option_in_dict(a, tl_ast_Dict(kwargs)->keys.data[i]);
+   const TlNodeList *keys =
+      kwargs && kwargs->kind == TL_AST_DICT ? &tl_ast_Dict(kwargs)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !a->is_told; i++) {
+      a->is_told = check_param_name(a, keys->data[i]); /* the others are mistaken in the same way */
+      if (!a->is_told)
+         check_option_in_dict(a, keys->data[i]);
+   }
 }
 
 /* The value that the decorator is given; NONE when it is not known here. */
