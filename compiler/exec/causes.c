@@ -1,5 +1,6 @@
 /* See causes.h.  Two coordinates are called rows and columns; columns lie beside each other. */
 #include "exec/causes.h"
+#include "ir/control.h"
 #include "ir/walk.h"
 
 #include <stdlib.h>
@@ -197,6 +198,63 @@ too_far_in_all(TlLaunched *l, const TlReach *r)
                           "those of this array?",
                           (long long)rows->num, number_text(l, rows->step_name, rows->step),
                           (long long)columns->num, (long long)r->end, name_of(l, r->arg), count);
+}
+
+/* ---- a last round that has less left than a whole block ---- */
+/* The integer argument, of those that v is computed from, that `rounds` blocks of `lanes` cover and
+ * do not divide.  NULL: none, or several. */
+static const TlValue *
+uneven_size(const TlLaunched *l, const TlValue *v, const TlCoord *c, unsigned depth)
+{
+   enum { MAX_DEPTH = 8 };
+   const TlValue *found = NULL;
+   if (!v->def && !v->block->region->parent && v->index < l->num_args &&
+       v->type->kind == TL_TYPE_SCALAR && tl_dtype_is_int(v->type->dtype)) {
+      int64_t n = tl_bits_to_int(v->type->dtype, l->args[v->index].bits);
+      return n > 0 && n < c->natural && c->natural - n < c->lanes ? v : NULL;
+   }
+   for (unsigned i = 0; v->def && depth < MAX_DEPTH && i < v->def->num_args; i++) {
+      const TlValue *here = uneven_size(l, tl_arg(v->def, i), c, depth + 1);
+      if (here && found && here != found)
+         return NULL;
+      found = here ? here : found;
+   }
+   return found;
+}
+
+/* for k in range(0, K, BLOCK), or cdiv(K, BLOCK) rounds, without a mask along K. */
+static const char *
+too_far_in_last_round(TlLaunched *l, const TlReach *r)
+{
+   for (unsigned i = 0; i < r->num; i++) {
+      const TlCoord *c = &r->coord[i];
+      uint64_t from, step;
+      if (!c->loop || c->limit >= 0 || c->axis >= 0 || c->lanes < 2 || c->natural % c->lanes ||
+          c->loop->opcode != TL_OP_FOR || !tl_is_const(tl_for_lower(c->loop), &from) || from ||
+          !tl_is_const(tl_for_step(c->loop), &step))
+         continue;
+      const TlValue *size = uneven_size(l, tl_for_upper(c->loop), c, 0);
+      if (!size || !size->name)
+         continue;
+      long long n = tl_bits_to_int(size->type->dtype, l->args[size->index].bits);
+      if (r->end - c->step * (c->natural - n) > tl_reach_count(l, r->arg))
+         continue;
+      unsigned rank = tl_arg(r->op, 0)->type->rank;
+      const char *block = constant_named(l, c->lanes), *index = tl_for_index(c->loop)->name;
+      block = block ? block : tl_arena_printf(l->arena, "%lld", (long long)c->lanes);
+      index = index ? index : "k";
+      return tl_arena_printf(
+         l->arena,
+         "in the last round of the loop %lld of %lld elements are left, as '%s' is %lld, and no "
+         "mask keeps the others out: mask=tl.arange(0, %s)%s < %s - %s%s%s%s",
+         n % (long long)c->lanes, (long long)c->lanes, size->name, n, block,
+         rank != 2     ? ""
+         : c->dim == 0 ? "[:, None]"
+                       : "[None, :]",
+         size->name, index, step == (uint64_t)c->lanes ? "" : " * ",
+         step == (uint64_t)c->lanes ? "" : block, r->op->opcode == TL_OP_LOAD ? ", other=0.0" : "");
+   }
+   return NULL;
 }
 
 static const char *
@@ -440,6 +498,9 @@ tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
    Exchange x;
    if (!op || !tl_reach_of(l, op, &r) || strcmp(name_of(l, r.arg), f->buffer) != 0)
       return NULL;
+   const char *last = is_outside ? too_far_in_last_round(l, &r) : NULL;
+   if (last)
+      return last;
    if (tl_reach_row(l, r.arg) && find_exchange(l, &r, grid, user, &x))
       return exchange_text(l, &x);
    TlOtherRows other;

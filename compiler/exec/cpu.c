@@ -83,6 +83,10 @@ tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot 
 {
    assert(t->checked && source > 0 && source <= t->plan->num_sources);
    const TlExecInst *from = t->plan->source[source];
+   if (t->plan->is_cut[source]) {
+      tl_cpu_warn_cut(t, source, slot, i);
+      return true;
+   }
    TlExecFault seen = {.kind = TL_FAULT_UNDEFINED_SEEN};
    if (from) {
       t->fault.origin = seen.origin = from->op->range;
@@ -433,6 +437,7 @@ run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
       threads[i].frame = frame + (64 - ((uintptr_t)frame & 63));
       assert((uintptr_t)threads[i].frame % 64 == 0);
       threads[i].undef = tl_new_array(arena, bool, plan->num_roots);
+      threads[i].cut = tl_new_array(arena, TlCutOperands, plan->num_sources + 1);
    }
    assert(num >= 1 && num <= MAX_THREADS);
    run->is_shared = num > 1;

@@ -82,6 +82,7 @@ typedef enum TlFaultKind {
    TL_FAULT_OVERFLOW,       /* watched, a warning: a sum of finite numbers is infinite */
    TL_FAULT_UNFIT,          /* watched, a warning: an integer does not hold what it is made of */
    TL_FAULT_NOT_FINITE, /* watched, a warning: NaN or infinity is stored, made of finite numbers */
+   TL_FAULT_CUT,        /* watched, a warning: a quotient or remainder of a negative number */
    TL_FAULT_LONG_SUM,   /* watched, a warning: a sum of int32 wraps */
    TL_FAULT_STEP,       /* a loop whose step is zero */
    TL_FAULT_STEPS,
@@ -119,8 +120,8 @@ typedef struct TlExecFault {
    TlExecMask mask;  /* BOUNDS */
    uint64_t address; /* WILD: as the kernel computed it */
    int64_t value,
-      limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; STEPS, TIME (ms),
-                MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
+      limit; /* INDEX: value, number of bins; WRAP: full result; SIGN: value; CUT: operands; STEPS,
+                TIME (ms), MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
                 UNWRITTEN: elements, and are they all from the first on?  UNREAD: how many are
                 read, and of how many; NOT_FINITE: with is_shifted the axis of the maximum, and how
                 many axes its tile has */

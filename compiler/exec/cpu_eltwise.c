@@ -335,6 +335,8 @@ source_of(TlExecThread *t, const TlExecInst *inst, size_t i)
       const TlExecSlot *d = inst->arg[1];
       if (is_zero((const uint8_t *)tl_cpu_data(t, d) + i * d->elem_bytes, d->elem_bytes))
          return inst->source;
+      if (inst->cut_source && tl_cpu_is_cut(t, inst, i))
+         return inst->cut_source;
    }
    return 0;
 }

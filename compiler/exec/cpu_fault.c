@@ -254,6 +254,29 @@ report_promise(TlDiags *diags, const TlExecFault *f, const char *place)
               (long long)f->value);
 }
 
+/* a // b and a % b, where floor() gives another number. */
+static void
+report_cut(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   long long a = f->value, b = f->limit, cut = a / b, rest = a % b;
+   bool is_rest = strcmp(f->op, "rem") == 0;
+   tl_report(diags, W0615, f->range, is_rest ? "%" : "//", a, is_rest ? "%" : "//", b,
+             is_rest ? rest : cut, is_rest ? rest + b : cut - 1, place);
+   if (is_rest)
+      tl_help(diags,
+              "of numbers that may be negative: r = a %% b; tl.where(r < 0, r + b, r), for a "
+              "divisor of %lld",
+              b);
+   else if (b > 0 && !(b & (b - 1)))
+      tl_help(diags, "a shift rounds down: a >> %d, for this divisor of %lld",
+              __builtin_ctzll((unsigned long long)b), b);
+   else
+      tl_help(diags,
+              "of numbers that may be negative: tl.where(a < 0, (a - %lld) // %lld, a // %lld) "
+              "rounds down",
+              b - 1, b, b);
+}
+
 static void
 report_assert(TlDiags *diags, const TlExecFault *f, const char *place)
 {
@@ -336,6 +359,9 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       tl_report(diags, W0603, f->range, f->op, (long long)f->value, place);
       tl_help(diags, "accesses may be wider than such an index allows; add a multiple of the "
                      "divisor first, so that it is not negative");
+      break;
+   case TL_FAULT_CUT:
+      report_cut(diags, f, place);
       break;
    case TL_FAULT_OVERFLOW:
       tl_report(diags, W0606, f->range, f->text, strcmp(f->text, "fp16") == 0 ? "65504" : "3.39e38",

@@ -9,6 +9,7 @@
 
 #include "exec/cpu.h"
 #include "exec/ptx.h"
+#include "ir/analysis.h"
 
 #include <stdatomic.h>
 
@@ -63,6 +64,7 @@ struct TlExecInst {
    bool watch_wrap;            /* checked: an int32 result that reaches an address */
    bool watch_sign;            /* checked: a dividend taken as an index, of an address or mask */
    uint8_t source;             /* checked: number as a source of undefined values */
+   uint8_t cut_source;         /* the same for quotients and remainders that floor() changes */
    uint8_t empty_source;       /* the same for what it reads of memory that was never written */
    const TlPtx *ptx;           /* inline_asm: its program, or NULL and why not */
    const char *ptx_error;
@@ -92,6 +94,7 @@ typedef struct TlExecPlan {
    uint32_t num_roots, num_insts;
    const TlExecInst *source[TL_EXEC_MAX_UNDEF + 1]; /* by source number */
    bool is_empty[TL_EXEC_MAX_UNDEF + 1];            /* by source number: an empty_source */
+   bool is_cut[TL_EXEC_MAX_UNDEF + 1];              /* the same: a cut_source */
    unsigned num_sources;
    const char *unsupported; /* set when the function cannot be run; then where and which */
    const TlOp *unsupported_op;
@@ -145,11 +148,14 @@ typedef struct TlExecRun {
                                under print_lock */
 } TlExecRun;
 
+typedef int64_t TlCutOperands[2];
+
 struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;
    uint8_t *frame;
    bool *undef;           /* by root: some element is undefined */
+   TlCutOperands *cut;    /* by source number: of a division that was cut, the last */
    bool checked;          /* may end before the run does: shadows are looked at no more */
    uint64_t watch_end_ns; /* of the thread's own time; 0 = it does not */
    uint32_t program[3];
@@ -168,6 +174,14 @@ struct TlExecThread {
    unsigned next_memory;
    char line[512]; /* device_print */
 };
+
+/* ---- cpu_cut.c: quotients of negative numbers, which are cut towards zero ---- */
+/* May the division be of negative numbers, and does nothing in the kernel look at their sign? */
+bool tl_cpu_may_cut(TlArena *arena, TlAnalysis *facts, const TlFunc *f, const TlOp *division);
+/* Is floor() another number for these operands of the division?  They are kept for the report. */
+bool tl_cpu_is_cut(TlExecThread *t, const TlExecInst *inst, size_t i);
+/* Warns of the division that the source is. */
+void tl_cpu_warn_cut(TlExecThread *t, uint8_t source, const TlExecSlot *slot, size_t i);
 
 /* ---- cpu_plan.c ---- */
 /* has_empty: some buffer has nothing in it. */

@@ -145,9 +145,15 @@ want_defined(TlExecThread *t, const TlExecInst *inst, unsigned arg, const uint8_
    if (!tl_cpu_is_undef(t, s))
       return true;
    const uint8_t *shadow = tl_cpu_shadow(t, s);
-   for (uint32_t i = 0; i < s->n; i++)
-      if (shadow[i] && (!mask || mask[i]))
+   bool is_cut = false;
+   for (uint32_t i = 0; i < s->n; i++) {
+      if (!shadow[i] || (mask && !mask[i]) || (is_cut && t->plan->is_cut[shadow[i]]))
+         continue;
+      if (!t->plan->is_cut[shadow[i]])
          return tl_cpu_fail_undefined(t, inst, s, i, shadow[i]);
+      tl_cpu_warn_cut(t, shadow[i], s, i);
+      is_cut = true;
+   }
    return true;
 }
 

@@ -53,7 +53,7 @@ typedef struct Planner {
    TL_VEC(TlExecInst) prologue;
    TL_VEC(const TlExecSlot *) capture_from, capture_to;
    bool *is_index, *is_access; /* by value id; checked mode */
-   TlAnalysis *facts;          /* checked mode */
+   TlAnalysis *facts;          /* checked mode, and where integers are divided; or NULL */
    TlMap order;                /* const TlOp * -> position in its block */
    unsigned depth;
 } Planner;
@@ -300,6 +300,13 @@ prepare_checks(Planner *p, TlExecInst *inst)
       return;
    if (makes_undefined(op))
       inst->source = next_source(p->plan);
+   bool is_division = op->opcode == TL_OP_DIV || op->opcode == TL_OP_REM;
+   bool is_whole = is_division && tl_dtype_is_int(inst->result[0]->dtype);
+   if (is_whole && !p->facts)
+      p->facts = tl_analysis_new(p->arena, p->plan->func);
+   if (is_whole && p->plan->num_sources + 1 < TL_EXEC_MAX_UNDEF &&
+       tl_cpu_may_cut(p->arena, p->facts, p->plan->func, op))
+      inst->cut_source = next_source(p->plan);
    if (p->plan->has_empty && reads_memory(op))
       inst->empty_source = next_source(p->plan);
    if (!p->plan->is_strict)
@@ -556,6 +563,10 @@ compile_block(Planner *p, const TlRegion *region, const TlExecSlot **args, const
             note_last_use(p, dying, tl_result(op, i), from);
          if (inst->source)
             p->plan->source[inst->source] = inst;
+         if (inst->cut_source) {
+            p->plan->source[inst->cut_source] = inst;
+            p->plan->is_cut[inst->cut_source] = true;
+         }
          if (inst->empty_source) {
             p->plan->source[inst->empty_source] = inst;
             p->plan->is_empty[inst->empty_source] = true;

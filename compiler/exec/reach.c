@@ -189,12 +189,15 @@ read_sum(TlLaunched *l, const TlType *tile, const TlSum *sum, Vars *out)
 static void
 note_var(TlCoord *c, const Var *v)
 {
-   if (v->dim >= 0)
+   if (v->dim >= 0) {
       c->lanes *= v->num;
-   else if (v->factor.is_iteration)
+      c->dim = v->dim;
+   } else if (v->factor.is_iteration) {
       c->has_rounds = true;
-   else if (tl_value_is(v->factor.value, TL_OP_PROGRAM_ID))
+      c->loop = v->factor.value->block->region->parent;
+   } else if (tl_value_is(v->factor.value, TL_OP_PROGRAM_ID)) {
       c->axis = (int)tl_attr_int(v->factor.value->def, TL_ATTR_AXIS);
+   }
 }
 
 static bool
@@ -226,7 +229,7 @@ take_bound(Vars *v, const TlBound *b, TlReach *r)
    if (!b->is_upper || !read_sum(v->l, v->tile, &b->index, &index) ||
        !read_sum(v->l, v->tile, &b->limit, &limit) || limit.num || !index.num)
       return false;
-   TlCoord c = {.lanes = 1, .axis = -1, .natural = 1 + index.start};
+   TlCoord c = {.lanes = 1, .axis = -1, .dim = -1, .natural = 1 + index.start};
    for (unsigned i = 0; i < index.num; i++) {
       const Var *own = var_like(v, &index.var[i]);
       int64_t by = index.var[i].step;
@@ -251,6 +254,52 @@ take_bound(Vars *v, const TlBound *b, TlReach *r)
    return add_coord(r, c);
 }
 
+/* index % limit: no more than limit of them are reached. */
+static void
+take_wrapped(Vars *v, const TlValue *index, const TlValue *by, TlReach *r)
+{
+   TlBound b = {.is_upper = true, .is_strict = true};
+   const TlValue *base;
+   TlReach before = *r;
+   if (!tl_value_sum(v->l->affine, index, &b.index, &base) || base ||
+       !tl_value_sum(v->l->affine, by, &b.limit, &base) || base || !take_bound(v, &b, r))
+      return;
+   for (unsigned i = 0; i < r->num; i++) {
+      TlCoord *c = &r->coord[i];
+      if (i < before.num && memcmp(c, &before.coord[i], sizeof *c) == 0)
+         continue;
+      c->wraps = c->natural > c->num;
+      c->natural = c->num;
+      c->limit = -1;
+      c->limit_name = NULL;
+      c->axis = c->wraps ? -1 : c->axis;
+      return;
+   }
+}
+
+/* Those '%' that the pointers are made of, as tiles of their rank. */
+static void
+find_wrapped(Vars *v, const TlValue *of, unsigned depth, TlReach *r)
+{
+   const TlOp *op = of->def;
+   const TlOp *loop = op ? NULL : of->block->region->parent;
+   if (depth > MAX_DEPTH)
+      return;
+   if (loop && tl_is_loop(loop) && of->index >= tl_first_carried(loop))
+      find_wrapped(v, tl_init(loop, of->index - tl_first_carried(loop)), depth + 1, r);
+   if (!op || (op->opcode != TL_OP_EXPAND_DIMS && !tl_type_is_tile(of->type)) || !tl_op_is_pure(op))
+      return;
+   const TlValue *from = of;
+   while (from->def && (from->def->opcode == TL_OP_EXPAND_DIMS || from->def->opcode == TL_OP_HINT))
+      from = tl_arg(from->def, 0);
+   if (tl_value_is(from, TL_OP_REM) && of->type->rank == v->tile->rank) {
+      take_wrapped(v, of, tl_arg(from->def, 1), r);
+      return;
+   }
+   for (unsigned i = 0; i < op->num_args; i++)
+      find_wrapped(v, tl_arg(op, i), depth + 1, r);
+}
+
 static bool
 add_free(Vars *v, TlReach *r)
 {
@@ -262,6 +311,7 @@ add_free(Vars *v, TlReach *r)
                    .limit = -1,
                    .lanes = 1,
                    .axis = -1,
+                   .dim = -1,
                    .step_name = own->step_name};
       if (own->is_taken || (own->num == 1 && own->dim >= 0))
          continue;
@@ -278,8 +328,9 @@ join_free(TlReach *r)
 {
    for (unsigned i = 0; i + 1 < r->num;) {
       TlCoord *a = &r->coord[i], *b = a + 1;
-      bool is_joined = a->limit < 0 && b->limit < 0 && a->step == b->step * b->natural &&
-                       !a->step_name && (a->axis < 0 || b->axis < 0);
+      bool is_joined = a->limit < 0 && b->limit < 0 && !a->wraps && !b->wraps &&
+                       a->step == b->step * b->natural && !a->step_name &&
+                       (a->axis < 0 || b->axis < 0);
       if (!is_joined) {
          i++;
          continue;
@@ -289,6 +340,8 @@ join_free(TlReach *r)
       b->lanes *= a->lanes;
       b->axis = a->axis >= 0 ? a->axis : b->axis;
       b->has_rounds |= a->has_rounds;
+      b->loop = b->loop ? b->loop : a->loop;
+      b->dim = b->dim >= 0 ? b->dim : a->dim;
       memmove(a, b, (r->num - i - 1) * sizeof *a);
       r->num--;
    }
@@ -312,6 +365,7 @@ tl_reach_of(TlLaunched *l, const TlOp *access, TlReach *out)
    unsigned n = mask ? tl_mask_bounds(l->affine, mask, bounds, MAX_BOUNDS, &has_other) : 0;
    for (unsigned i = 0; i < n; i++)
       (void)take_bound(&vars, &bounds[i], out);
+   find_wrapped(&vars, pointers, 0, out);
    if (!add_free(&vars, out))
       return false;
    join_free(out);

@@ -416,6 +416,13 @@ tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
               "give each element an address, %s + %s, or reduce the tile to one value: "
               "tl.%s(%s%s)",
               pointer, offsets, reduction, value, tile->rank == 1 ? ", axis=0" : "");
+   else if (reduction_for(call->row->name, "") && i == 2 && call->num_args > 2 &&
+            call->args[1].kind == TL_SV_VALUE && tl_type_is_tile(call->args[1].value->type))
+      tl_help(s->diags,
+              "give each element an address, %s + %s, or reduce the tile to one value before: "
+              "tl.%s(tl.where(%s, %s, 0)%s)",
+              pointer, offsets, reduction_for(call->row->name, ""), value,
+              operand_text(s, call, 1, "value"), tile->rank == 1 ? ", axis=0" : "");
    else
       tl_help(s->diags, "give each element an address, %s + %s", pointer, offsets);
 }
@@ -585,6 +592,8 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
                  tl_range_text(s, range));
       else if (is_scalar && tl_help_set_constexpr(s, range))
          tl_help(s->diags, "%s", tl_help_set_constexpr(s, range));
+      else if (is_scalar && tl_help_loop_made(s, v))
+         return false;
       else if (help)
          tl_help(s->diags, "%s", help);
       else if (is_scalar)
@@ -802,6 +811,8 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          return false;
       if (tl_sv_is_runtime(&items[i])) {
          tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
+         if (tl_help_loop_made(s, &items[i]))
+            return false;
          tl_help(
             s->diags,
             "%.40s is known in the run only: sizes come from parameters annotated tl.constexpr, "

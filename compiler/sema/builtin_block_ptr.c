@@ -464,7 +464,7 @@ check_descriptor(TlSema *s, const TlCall *call, const TlBlockPtr *p)
    if (!is_known_one(p->strides[last])) {
       tl_blame(s, p->strides[last], TL_WANT_ONE);
       tl_report(s->diags, E0302, tl_call_arg_range(call, 2), "strides", call->row->name,
-                "the constant 1 in the last place", tl_sv_text(s, &call->args[2]));
+                "the constant 1 in the last place", tl_range_text(s, tl_call_arg_range(call, 2)));
       tl_help(s->diags, "rows lie without gaps, strides=[n, 1]: describe a transposed array as it "
                         "lies, and tl.trans(desc.load([i, j])) turns the block");
       return false;

@@ -40,7 +40,7 @@ tl_builtin_arange(TlSema *s, const TlCall *call)
    if (!tl_call_int(s, call, 0, &start) || !tl_call_int(s, call, 1, &end)) {
       const TlDiag *d = s->diags->last;
       const char *help = tl_help_arange(s, call);
-      if (help && d && d->code == TL_DIAG_E0301 && d->range.file == call->range.file &&
+      if (help && d && d->code == TL_DIAG_E0301 && !d->notes && d->range.file == call->range.file &&
           d->range.begin >= call->range.begin &&
           d->range.end <= call->range.end) /* else the caller is to blame */
          tl_help(s->diags, "%s", help);

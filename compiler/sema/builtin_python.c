@@ -103,7 +103,8 @@ tl_builtin_static_range(TlSema *s, const TlCall *call)
          unsigned from = i == 1 ? tl_call_has(call, 1) : i;
          tl_report(s->diags, E0301, tl_call_arg_range(call, from), "bounds", "static_range",
                    tl_sv_text(s, parts[i]));
-         tl_help(s->diags, "tl.range or range(..) take bounds that only the run knows");
+         if (!tl_help_loop_made(s, parts[i]))
+            tl_help(s->diags, "tl.range or range(..) take bounds that only the run knows");
          return tl_sv_poison();
       }
    r->is_static = true;

@@ -1,6 +1,7 @@
 /* The table of builtins and look-ups in it.  A look-up is a linear scan: names are few and the
  * evaluator caches what it binds. */
 #include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -177,7 +178,8 @@ is_argument_for(TlSema *s, const TlCall *call, unsigned i, const TlAstParam *p)
          return true;
       tl_report(s->diags, E0301, tl_call_arg_range(call, i), p->name, call->row->name,
                 tl_sv_text(s, v));
-      if (v->kind == TL_SV_VALUE && v->value->type->kind != TL_TYPE_SCALAR)
+      if (!tl_help_loop_made(s, v) && v->kind == TL_SV_VALUE &&
+          v->value->type->kind != TL_TYPE_SCALAR)
          tl_help(s->diags, "'%s' is one value for all elements; it is called as %s", p->name,
                  tl_builtin_signature(s->arena, call->row, call->is_method));
       return false;

@@ -1168,7 +1168,9 @@ tl_may_change(TlSema *s, TlFrame *f, const TlSv *v, TlRange range)
    TlChange *change = tl_change_of(v);
    if (change && change->region != s->impl->region && f && !tl_is_host(f)) {
       change->is_refused = true;
-      tl_report(s->diags, E0275, range, tl_sv_describe(s, v));
+      const char *what = tl_sv_describe(s, v), *size = strstr(what, " of ");
+      tl_report(s->diags, E0275, range,
+                tl_arena_printf(s->arena, "this %.*s", (int)(size ? size - what : 40), what));
       tl_help(s->diags,
               "append and the like work while the kernel is compiled: tl.static_range unrolls the "
               "loop; a tile that the loop carries can be added to or chosen from with tl.where");

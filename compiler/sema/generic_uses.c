@@ -3,6 +3,7 @@
 #include "sema/builtin.h"
 #include "sema/generic.h"
 #include "sema/impl.h"
+#include "sema/launch_args.h"
 
 #include <string.h>
 
@@ -218,13 +219,10 @@ read_launch(Launches *l, const TlAstCall *call)
 {
    const TlKernelInfo *k = l->kernel;
    for (size_t i = 0; i < call->args.len; i++) {
-      const TlNode *a = call->args.data[i];
-      const char *keyword = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;
-      if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !keyword))
-         return; /* what follows is not known */
+      TlPlaced a = tl_placed_argument(call, i);
       for (unsigned p = 0; p < k->num_params; p++)
-         if (keyword ? strcmp(k->params[p].name, keyword) == 0 : p == i)
-            take_launched(l, p, keyword ? tl_ast_Keyword(a)->value : a);
+         if (tl_is_placed_at(k, &a, i, p))
+            take_launched(l, p, a.value);
    }
 }
 

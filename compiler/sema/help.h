@@ -11,6 +11,9 @@ const char *tl_help_arange(TlSema *s, const TlCall *call);
 const char *tl_help_length(TlSema *s, const TlCall *call, int64_t power);
 /* Of a number of the run where a constant belongs. */
 const char *tl_help_set_constexpr(TlSema *s, TlRange range);
+/* Of a number that only the run knows because a loop changes it, or counts by it (help_loop.c): the
+ * help, and notes at where the loop does so.  False: it is another's. */
+bool tl_help_loop_made(TlSema *s, const TlSv *v);
 /* Of a fraction where a whole number belongs, reported at `at`: gives the help, and a note at the
  * division of whole numbers that it comes from.  False: it comes from something else. */
 bool tl_help_quotient(TlSema *s, const TlValue *v, TlRange at);

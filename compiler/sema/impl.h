@@ -263,6 +263,12 @@ typedef struct TlDraw { /* rand(seed, offset) and its like */
    TlSv seed, offset;
 } TlDraw;
 
+typedef struct TlLoopMade { /* what a run-time loop makes of a variable with a known start value */
+   const TlValue *value;    /* an argument of its body, or a result */
+   const char *name;
+   TlRange before, loop; /* where it was set before, and the loop */
+} TlLoopMade;
+
 typedef struct TlSemaImpl {
    TlSemaOptions options;
    TlDiags *diags; /* of the whole compilation */
@@ -303,8 +309,9 @@ typedef struct TlSemaImpl {
    uint16_t num_enums;                  /* enumerations whose members were made */
    int num_warps, num_stages, num_ctas; /* of the kernel being compiled */
    TlBlame blame;
-   const char *called;   /* the builtin at work: its name in messages of the IR; or NULL */
-   TL_VEC(TlDraw) draws; /* calls of random numbers, of all functions typed so far */
+   const char *called;           /* the builtin at work: its name in messages of the IR; or NULL */
+   TL_VEC(TlLoopMade) loop_made; /* in all loops so far */
+   TL_VEC(TlDraw) draws;         /* calls of random numbers, of all functions typed so far */
    /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
    TlMap *launches, *plain_calls;
    TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */

@@ -342,21 +342,45 @@ tl_local_value(TlSema *s, const TlNode *at, const char *name)
    return b.num == 1 && !b.is_def ? b.value : NULL;
 }
 
+static bool
+is_starred(const TlNode *a)
+{
+   return a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !tl_ast_Keyword(a)->name);
+}
+
+TlPlaced
+tl_placed_argument(const TlAstCall *call, size_t i)
+{
+   const TlNode *a = call->args.data[i];
+   if (a->kind == TL_AST_KEYWORD && !is_starred(a))
+      return (TlPlaced){tl_ast_Keyword(a)->name, tl_ast_Keyword(a)->value};
+   for (size_t k = 0; k <= i; k++)
+      if (is_starred(call->args.data[k]))
+         return (TlPlaced){0};
+   return (TlPlaced){NULL, a};
+}
+
+bool
+tl_is_placed_at(const TlKernelInfo *k, const TlPlaced *a, size_t i, unsigned param)
+{
+   return a->value && (a->keyword ? strcmp(k->params[param].name, a->keyword) == 0 : param == i);
+}
+
 void
 tl_launch_args(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, TlLaunchArg *args)
 {
    Reader r = reader_at(s, &call->node);
+   bool is_open = false;
    memset(args, 0, k->num_params * sizeof *args);
    for (size_t i = 0; i < call->args.len; i++) {
-      const TlNode *a = call->args.data[i];
-      const char *keyword = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;
-      if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !keyword))
-         return; /* what follows is not known */
-      const TlNode *value = keyword ? tl_ast_Keyword(a)->value : a;
+      TlPlaced a = tl_placed_argument(call, i);
+      is_open |= is_starred(call->args.data[i]);
       for (unsigned p = 0; p < k->num_params; p++)
-         if (keyword ? strcmp(k->params[p].name, keyword) == 0 : p == i)
-            args[p] = (TlLaunchArg){value, kind_of(&r, value)};
+         if (tl_is_placed_at(k, &a, i, p))
+            args[p] = (TlLaunchArg){.node = a.value, .kind = kind_of(&r, a.value)};
    }
+   for (unsigned p = 0; p < k->num_params; p++)
+      args[p].is_open = is_open && !args[p].node;
 }
 
 const char *

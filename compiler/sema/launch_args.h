@@ -19,7 +19,18 @@ typedef enum TlArgKind {
 typedef struct TlLaunchArg {
    const TlNode *node; /* its value; NULL: not given, or it is not known by what */
    TlArgKind kind;
+   bool is_open; /* *args or **kwargs may give it */
 } TlLaunchArg;
+
+/* An argument whose place the call tells: by position in front of all starred ones, or by name. */
+typedef struct TlPlaced {
+   const char *keyword; /* NULL: by position */
+   const TlNode *value; /* NULL: a starred one, or what follows it by position */
+} TlPlaced;
+
+TlPlaced tl_placed_argument(const TlAstCall *call, size_t i);
+/* Is the argument the parameter's? */
+bool tl_is_placed_at(const TlKernelInfo *k, const TlPlaced *a, size_t i, unsigned param);
 
 /* One for each parameter, in order. */
 void tl_launch_args(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, TlLaunchArg *args);

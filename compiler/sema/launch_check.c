@@ -273,22 +273,32 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
    return false;
 }
 
+static bool
+has_starred(const TlNodeList *args)
+{
+   for (size_t i = 0; i < args->len; i++)
+      if (args->data[i]->kind == TL_AST_STARRED ||
+          (args->data[i]->kind == TL_AST_KEYWORD && !tl_ast_Keyword(args->data[i])->name))
+         return true;
+   return false;
+}
+
 static void
 check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
 {
    bool *given = tl_new_array(s->arena, bool, k->num_params + 1);
    if (!check_grid(s, k, call))
       return;
+   bool is_open = has_starred(&call->args);
    for (size_t i = 0; i < call->args.len; i++) {
       const TlNode *a = call->args.data[i];
-      if (a->kind == TL_AST_STARRED || (a->kind == TL_AST_KEYWORD && !tl_ast_Keyword(a)->name))
-         return; /* what it gives is not known */
-      if (a->kind == TL_AST_KEYWORD) {
+      TlPlaced placed = tl_placed_argument(call, i);
+      if (placed.keyword) {
          if (!check_keyword(s, k, a, given))
             return;
-      } else if (i < k->num_params) {
+      } else if (placed.value && i < k->num_params) {
          given[i] = true;
-      } else {
+      } else if (placed.value) {
          tl_report(s->diags, E0252, a->range, k->name, k->num_params, (unsigned)i + 1);
          return;
       }
@@ -303,7 +313,7 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
                            "not tl.constexpr");
          return;
       }
-   for (unsigned p = 0; p < k->num_params; p++)
+   for (unsigned p = 0; p < k->num_params && !is_open; p++)
       if (!given[p] && !k->params[p].default_text && !(has_configs && k->params[p].is_constexpr)) {
          tl_report(s->diags, E0251, call->node.range, k->name, k->params[p].name);
          TlSb names;
@@ -560,10 +570,13 @@ check_config(Around *a, const TlNode *call)
       return;
    }
    const TlNode *kwargs = tl_decorator_argument(call, "kwargs", 0);
-   for (size_t i = 0; kwargs && kwargs->kind == TL_AST_DICT && i < tl_ast_Dict(kwargs)->keys.len;
-        i++)
-      if (!check_param_name(a, tl_ast_Dict(kwargs)->keys.data[i]))
-         check_option_in_dict(a, tl_ast_Dict(kwargs)->keys.data[i]);
+   const TlNodeList *keys =
+      kwargs && kwargs->kind == TL_AST_DICT ? &tl_ast_Dict(kwargs)->keys : NULL;
+   for (size_t i = 0; keys && i < keys->len && !a->is_told; i++) {
+      a->is_told = check_param_name(a, keys->data[i]); /* the others are mistaken in the same way */
+      if (!a->is_told)
+         check_option_in_dict(a, keys->data[i]);
+   }
 }
 
 /* The value that the decorator is given; NONE when it is not known here. */
@@ -765,16 +778,6 @@ find_configs(void *user, TlNode *n)
          check_config_values(c->a, c->fn, n);
    }
    tl_ast_children(n, find_configs, user);
-}
-
-static bool
-has_starred(const TlNodeList *args)
-{
-   for (size_t i = 0; i < args->len; i++)
-      if (args->data[i]->kind == TL_AST_STARRED ||
-          (args->data[i]->kind == TL_AST_KEYWORD && !tl_ast_Keyword(args->data[i])->name))
-         return true;
-   return false;
 }
 
 /* config=[..]: of that option's name another message is made. */

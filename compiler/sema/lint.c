@@ -1,5 +1,6 @@
 /* What the text of compiled functions shows: see lint.h. */
 #include "sema/lint.h"
+#include "sema/lint_access.h"
 #include "sema/bindings.h"
 #include "sema/generic.h"
 #include "sema/help.h"
@@ -149,8 +150,14 @@ check_symbol(const Lint *l, const TlSymbol *y)
       return;
    if (y->kind == TL_SYMBOL_VARIABLE)
       tl_report(s->diags, W0208, y->range, y->name);
-   else if (y->kind == TL_SYMBOL_PARAMETER && y->owner->kind == TL_AST_FUNCTION)
+   else if (y->kind == TL_SYMBOL_PARAMETER && y->owner->kind == TL_AST_FUNCTION) {
       tl_report(s->diags, W0203, y->range, y->name);
+      if (tl_lint_is_size_name(y->name)) /* a mask may lack it */
+         tl_help(s->diags,
+                 "a size belongs into the masks, as in offsets < %.40s, and into loops and grids; "
+                 "if nothing wants it take it out of the parameters and of the calls",
+                 y->name);
+   }
 }
 
 /* ---- statements ---- */

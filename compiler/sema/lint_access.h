@@ -4,6 +4,7 @@
 
 #include "ir/affine.h"
 #include "sema/impl.h"
+#include "sema/launch_args.h"
 
 enum { TL_LINT_BOUNDS = 8, TL_LINT_AXES = 3 /* of the grid */ };
 
@@ -56,6 +57,8 @@ bool tl_lint_is_size_name(const char *name);
 
 /* The kernel's own grid; NULL: it has none. */
 const TlNode *tl_lint_own_grid(TlLintFacts *f);
+/* Is the kernel typed with the constants that the launch gives, and does its text say them all? */
+bool tl_lint_has_constants(const TlFunc *f, const TlLaunchText *t);
 
 void tl_lint_races(TlLintFacts *f);
 /* True: an offset was told of that wraps by the numbers of a launch. */

@@ -13,6 +13,7 @@
 typedef struct Blocks { /* along an axis: pid * len + arange(0, len) < limit */
    const TlValue *limit;
    uint32_t len;
+   bool is_guessed; /* len is of another launch, or of none */
 } Blocks;
 
 static Blocks
@@ -30,7 +31,7 @@ blocks_along(TlLintFacts *f, int axis)
             if (tl_lint_axis(pid) == axis && pid->num == 1 && pid->scale > 1 && lane->dim >= 0 &&
                 !lane->num && lane->scale == 1 &&
                 pid->scale == (int64_t)x->pointers->type->shape[lane->dim])
-               return (Blocks){limit, (uint32_t)pid->scale};
+               return (Blocks){.limit = limit, .len = (uint32_t)pid->scale};
          }
       }
    }
@@ -68,7 +69,7 @@ check_item(TlLintFacts *f, const TlNode *item, const char *size, Blocks b)
                 tl_arena_printf(s->arena, "what is left of '%.40s' has no program", size));
       tl_help(s->diags, "write cdiv(%.40s, %.40s)", size,
               tl_node_text(s, tl_ast_Binary(item)->right));
-   } else if (other_block(f, item, size, b.len)) {
+   } else if (!b.is_guessed && other_block(f, item, size, b.len)) {
       tl_report(s->diags, W0261, item->range, "counts blocks of another size",
                 tl_arena_printf(s->arena, "each program takes %u elements", b.len));
       tl_help(s->diags, "write cdiv(%.40s, %u), or the parameter that the kernel's tile has", size,
@@ -92,6 +93,7 @@ check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
    for (int axis = 0; axis < TL_LINT_AXES; axis++) {
       const TlNode *item = tl_launch_grid_item(&t, (unsigned)axis);
       Blocks b = item ? blocks_along(f, axis) : (Blocks){0};
+      b.is_guessed = !tl_lint_has_constants(f->func, &t);
       for (unsigned p = 0; b.limit && p < k->num_params; p++)
          if (strcmp(k->params[p].name, b.limit->name) == 0 && t.args[p].node &&
              check_item(f, item, tl_node_text(s, t.args[p].node), b))

@@ -143,17 +143,19 @@ check_sizes(TlLintFacts *f, Sizes *z, TlRange at)
    return false;
 }
 
-/* Is the kernel typed with the constants that the launch gives?  The sizes of a launch go with its
- * own blocks. */
-static bool
-has_constants_of(const TlFunc *f, const TlLaunchText *t)
+/* The sizes of a launch go with its own blocks. */
+bool
+tl_lint_has_constants(const TlFunc *f, const TlLaunchText *t)
 {
    for (unsigned p = 0; p < t->kernel->num_params; p++) {
+      const TlKernelParam *param = &t->kernel->params[p];
       int64_t given;
-      if (!t->kernel->params[p].is_constexpr || !t->args[p].node)
+      if (!param->is_constexpr || (!t->args[p].node && !t->args[p].is_open && param->default_text))
          continue;
+      if (!t->args[p].node)
+         return false;
       for (uint32_t i = 0; i < f->num_params; i++)
-         if (strcmp(f->params[i].name, t->kernel->params[p].name) == 0 && f->params[i].constant &&
+         if (strcmp(f->params[i].name, param->name) == 0 && f->params[i].constant &&
              t->args[p].kind != TL_ARG_TEXT &&
              (!tl_launch_number(t, t->args[p].node, &given) ||
               given != strtoll(f->params[i].constant, NULL, 10)))
@@ -167,7 +169,7 @@ check_launch(TlLintFacts *f, const TlKernelInfo *k, const TlAstCall *call)
 {
    TlLaunchText t;
    tl_launch_text(f->s, k, call, &t);
-   if (!has_constants_of(f->func, &t))
+   if (!tl_lint_has_constants(f->func, &t))
       return false;
    int64_t *given = tl_new_array(f->s->arena, int64_t, k->num_params + 1);
    for (unsigned p = 0; p < k->num_params; p++)

@@ -152,6 +152,15 @@ collect_carried(TlSema *s, Loop *l, const TlNodeList *body, const TlNode *target
    return true;
 }
 
+/* The value is known to the run alone because the loop changes it (help_loop.c). */
+static void
+note_made(TlSema *s, const Loop *l, const Carried *c, const TlValue *v)
+{
+   TlLoopMade made = {v, c->name, c->before.range, l->range};
+   if (c->known && c->init.len == 1 && c->name[0] != '.')
+      tl_vec_push(s->arena, &s->impl->loop_made, made);
+}
+
 /* Block arguments for every carried variable of region r; the variables now name them. */
 static void
 enter_region(TlSema *s, Loop *l, unsigned r)
@@ -163,8 +172,10 @@ enter_region(TlSema *s, Loop *l, unsigned r)
       if (c->excluded)
          continue;
       c->args[r] = tl_new_array(s->arena, TlValue *, c->init.len);
-      for (size_t k = 0; k < c->init.len; k++)
+      for (size_t k = 0; k < c->init.len; k++) {
          c->args[r][k] = tl_block_add_arg(block, c->init.data[k]->type, c->name);
+         note_made(s, l, c, c->args[r][k]);
+      }
       TlValue *const *next = c->args[r];
       TlVar *v = tl_frame_var(l->f, c->name);
       v->value = tl_unflatten(s, &c->before.value, &next);
@@ -445,6 +456,7 @@ leave_loop(TlSema *s, Loop *l, const TlNode *target)
          for (size_t k = 0; k < c->init.len; k++) {
             values[k] = tl_result(l->op, result++);
             values[k]->name = c->name;
+            note_made(s, l, c, values[k]);
          }
          TlValue *const *next = values;
          v->value = tl_unflatten(s, &c->before.value, &next);

@@ -567,8 +567,9 @@ races_of_programs_are_warned_of(void **state)
       }
 }
 
-/* Access widths take an index that nothing bounds from below as not negative.  A remainder that is
- * only stored, and an index that is negative by its own constants, are no such thing. */
+/* Access widths take an index that nothing bounds from below as not negative.  Of a remainder that
+ * is only stored it is told that Python's is another; an index that is negative by its own
+ * constants is meant. */
 static void
 negative_indices_that_are_divided_are_warned_of(void **state)
 {
@@ -587,12 +588,14 @@ negative_indices_that_are_divided_are_warned_of(void **state)
    sema_run_free(&c.r);
    CASE(c, source, 1, &o, BUF(x), NUM(-2));
    assert_int_equal(c.status, TL_EXEC_OK);
-   assert_int_equal(w.num, 1);
-   assert_int_equal(w.list[0].kind, TL_FAULT_SIGN);
-   assert_int_equal(line_of(&c, w.list[0].range), 6);
-   assert_int_equal(w.list[0].element[0], 0);
-   assert_true(w.list[0].value == -2);
-   c.text = render(&c.r, &w.list[0]);
+   assert_int_equal(w.num, 2);
+   assert_int_equal(w.list[0].kind, TL_FAULT_CUT);
+   assert_int_equal(line_of(&c, w.list[0].range), 5);
+   assert_int_equal(w.list[1].kind, TL_FAULT_SIGN);
+   assert_int_equal(line_of(&c, w.list[1].range), 6);
+   assert_int_equal(w.list[1].element[0], 0);
+   assert_true(w.list[1].value == -2);
+   c.text = render(&c.r, &w.list[1]);
    expect_text(&c, "warning[W0603]");
    sema_run_free(&c.r);
 }
