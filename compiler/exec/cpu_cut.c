@@ -99,9 +99,14 @@ tl_cpu_may_cut(TlArena *arena, TlAnalysis *facts, const TlFunc *f, const TlOp *d
        !tl_dtype_is_signed(elem->dtype) || is_bounded(x, elem->dtype) ||
        (y->has_range && y->hi <= 0) || is_brought_up(facts, division))
       return false;
+   enum { MOST_VALUES = 2000, MOST_COMPARISONS = 64 }; /* larger kernels are not looked at */
    const TlBlock *top = f->body->block;
+   unsigned num = 0;
+   if (f->next_value_id > MOST_VALUES)
+      return false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      if (is_comparison(op) && looks_at_sign(arena, facts, f, division, op))
+      if (is_comparison(op) &&
+          (++num > MOST_COMPARISONS || looks_at_sign(arena, facts, f, division, op)))
          return false;
    return true;
 }

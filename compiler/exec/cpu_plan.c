@@ -53,6 +53,7 @@ typedef struct Planner {
    TL_VEC(TlExecInst) prologue;
    TL_VEC(const TlExecSlot *) capture_from, capture_to;
    bool *is_index, *is_access; /* by value id; checked mode */
+   unsigned num_divisions;     /* of integers */
    TlAnalysis *facts;          /* checked mode, and where integers are divided; or NULL */
    TlMap order;                /* const TlOp * -> position in its block */
    unsigned depth;
@@ -295,6 +296,7 @@ mark_indices(Planner *p, const TlBlock *block) /* offsets and masks */
 static void
 prepare_checks(Planner *p, TlExecInst *inst)
 {
+   enum { MOST_DIVISIONS = 64 };
    const TlOp *op = inst->op;
    if (!p->plan->checked)
       return;
@@ -304,7 +306,8 @@ prepare_checks(Planner *p, TlExecInst *inst)
    bool is_whole = is_division && tl_dtype_is_int(inst->result[0]->dtype);
    if (is_whole && !p->facts)
       p->facts = tl_analysis_new(p->arena, p->plan->func);
-   if (is_whole && p->plan->num_sources + 1 < TL_EXEC_MAX_UNDEF &&
+   if (is_whole && p->num_divisions++ < MOST_DIVISIONS &&
+       p->plan->num_sources + 1 < TL_EXEC_MAX_UNDEF && /* the last is shared */
        tl_cpu_may_cut(p->arena, p->facts, p->plan->func, op))
       inst->cut_source = next_source(p->plan);
    if (p->plan->has_empty && reads_memory(op))

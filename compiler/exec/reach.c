@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MAX_VARS = 8, MAX_BOUNDS = 8, MAX_DEPTH = 24 };
+enum { MAX_VARS = 8, MAX_BOUNDS = 8, MAX_DEPTH = 24, MAX_STEPS = 400 };
 
 typedef struct Var {
    int dim;         /* lanes along it; -1: a scalar */
@@ -25,6 +25,7 @@ typedef struct Vars {
    Var var[MAX_VARS];
    unsigned num;
    int64_t start;
+   unsigned steps; /* to find what wraps */
 } Vars;
 
 /* ---- numbers ---- */
@@ -200,16 +201,17 @@ note_var(TlCoord *c, const Var *v)
    }
 }
 
-static bool
+/* NULL: there is no place for it. */
+static TlCoord *
 add_coord(TlReach *r, TlCoord c)
 {
    if (r->num == TL_REACH_COORDS)
-      return false;
+      return NULL;
    unsigned at = r->num++;
    for (; at > 0 && r->coord[at - 1].step < c.step; at--)
       r->coord[at] = r->coord[at - 1];
    r->coord[at] = c;
-   return true;
+   return &r->coord[at];
 }
 
 static Var *
@@ -221,21 +223,21 @@ var_like(Vars *v, const Var *like)
    return NULL;
 }
 
-/* The variables of a bound as one coordinate; false: they are none, and the bound says nothing. */
-static bool
+/* The variables of a bound as one coordinate; NULL: they are none, and the bound says nothing. */
+static TlCoord *
 take_bound(Vars *v, const TlBound *b, TlReach *r)
 {
    Vars index, limit;
    if (!b->is_upper || !read_sum(v->l, v->tile, &b->index, &index) ||
        !read_sum(v->l, v->tile, &b->limit, &limit) || limit.num || !index.num)
-      return false;
+      return NULL;
    TlCoord c = {.lanes = 1, .axis = -1, .dim = -1, .natural = 1 + index.start};
    for (unsigned i = 0; i < index.num; i++) {
       const Var *own = var_like(v, &index.var[i]);
       int64_t by = index.var[i].step;
       if (!own || own->is_taken || by <= 0 || own->step <= 0 || own->step % by ||
           (c.step && own->step / by != c.step))
-         return false;
+         return NULL;
       c.step = own->step / by;
       c.step_name = by == 1 ? own->step_name : c.step_name;
       c.natural += by * (own->num - 1);
@@ -260,21 +262,17 @@ take_wrapped(Vars *v, const TlValue *index, const TlValue *by, TlReach *r)
 {
    TlBound b = {.is_upper = true, .is_strict = true};
    const TlValue *base;
-   TlReach before = *r;
    if (!tl_value_sum(v->l->affine, index, &b.index, &base) || base ||
-       !tl_value_sum(v->l->affine, by, &b.limit, &base) || base || !take_bound(v, &b, r))
+       !tl_value_sum(v->l->affine, by, &b.limit, &base) || base)
       return;
-   for (unsigned i = 0; i < r->num; i++) {
-      TlCoord *c = &r->coord[i];
-      if (i < before.num && memcmp(c, &before.coord[i], sizeof *c) == 0)
-         continue;
-      c->wraps = c->natural > c->num;
-      c->natural = c->num;
-      c->limit = -1;
-      c->limit_name = NULL;
-      c->axis = c->wraps ? -1 : c->axis;
+   TlCoord *c = take_bound(v, &b, r);
+   if (!c)
       return;
-   }
+   c->wraps = c->natural > c->num;
+   c->natural = c->num;
+   c->limit = -1;
+   c->limit_name = NULL;
+   c->axis = c->wraps ? -1 : c->axis;
 }
 
 /* Those '%' that the pointers are made of, as tiles of their rank. */
@@ -283,7 +281,7 @@ find_wrapped(Vars *v, const TlValue *of, unsigned depth, TlReach *r)
 {
    const TlOp *op = of->def;
    const TlOp *loop = op ? NULL : of->block->region->parent;
-   if (depth > MAX_DEPTH)
+   if (depth > MAX_DEPTH || ++v->steps > MAX_STEPS)
       return;
    if (loop && tl_is_loop(loop) && of->index >= tl_first_carried(loop))
       find_wrapped(v, tl_init(loop, of->index - tl_first_carried(loop)), depth + 1, r);
