@@ -161,17 +161,9 @@ limiting_argument(const TlSum *limit)
    return found && found->name ? found : NULL;
 }
 
-/* "i < n" */
-static const char *
-bound_text(TlSema *s, const TlBound *b)
-{
-   const TlValue *tile = compared_tile(b), *limit = tl_lint_argument(&b->limit);
-   return tl_arena_printf(s->arena, "%.40s < %.40s", tile->name ? tile->name : "offsets",
-                          limit ? limit->name : "..");
-}
-
 typedef struct Comparison {
    TlRange within, found;
+   TlRange limit;            /* found: its side that `left` is not in */
    const char *left, *right; /* names in its sides; no right one: the right side is a name */
    const char *against;      /* found: that name */
 } Comparison;
@@ -192,6 +184,7 @@ find_comparison(void *user, TlNode *n)
                                 : is_name && tl_has_name(x, c->left);
       if (is_wanted) {
          c->found = n->range;
+         c->limit = tl_has_name(x, c->left) ? y->range : x->range;
          c->against = is_name ? tl_ast_Name(y)->id : NULL;
       }
    }
@@ -217,6 +210,18 @@ tl_lint_bound_range(TlSema *s, const TlBound *b)
    bool is_named = limit && limit->name;
    TlRange found = is_named ? comparison_of(s, b, limit->name).found : (TlRange){0};
    return found.file ? found : b->compare->range;
+}
+
+/* "i < n", as it is written: in a loop, "i < n - k * BLOCK". */
+static const char *
+bound_text(TlSema *s, const TlBound *b)
+{
+   const TlValue *tile = compared_tile(b), *limit = tl_lint_argument(&b->limit);
+   Comparison c = limit && limit->name ? comparison_of(s, b, limit->name) : (Comparison){0};
+   return tl_arena_printf(s->arena, "%.40s < %.60s", tile->name ? tile->name : "offsets",
+                          c.found.file ? tl_range_text(s, c.limit)
+                          : limit      ? limit->name
+                                       : "..");
 }
 
 static bool

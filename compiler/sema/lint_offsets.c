@@ -224,18 +224,20 @@ ordinary(TlAnalysis *a, const TlValue *v)
    return most < ORDINARY ? most : ORDINARY;
 }
 
-/* A product of two int32 of any size that is a part of the offset; NULL: none. */
+/* A product of two int32 of any size that is a part of the offset, or that a constant scales to
+ * one; NULL: none. */
 static const TlOp *
 wide_product(TlAnalysis *a, const TlValue *v, unsigned *steps)
 {
    const TlOp *op = v->def, *found = NULL;
    if (!op || ++*steps > MAX_STEPS)
       return NULL;
-   if (op->opcode == TL_OP_MUL && is_int32(v) && !is_constant(a, tl_arg(op, 0)) &&
-       !is_constant(a, tl_arg(op, 1)) &&
+   bool is_product = op->opcode == TL_OP_MUL && is_int32(v);
+   bool is_scaled = is_product && (is_constant(a, tl_arg(op, 0)) || is_constant(a, tl_arg(op, 1)));
+   if (is_product && !is_scaled &&
        ordinary(a, tl_arg(op, 0)) * ordinary(a, tl_arg(op, 1)) > INT32_MAX)
       return op;
-   for (unsigned i = 0; is_sum(op) && !found && i < op->num_args; i++)
+   for (unsigned i = 0; (is_sum(op) || is_scaled) && !found && i < op->num_args; i++)
       found = wide_product(a, tl_arg(op, i), steps);
    return found;
 }

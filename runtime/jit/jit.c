@@ -111,7 +111,8 @@ read_params(TlJitSource *s)
       if (d->is_constexpr)
          continue;
       if (s->num_params == TL_JIT_MAX_ARGS)
-         return tl_core_fail(s->jit->rt, TILEC_LIMIT, "a kernel takes at most 256 arguments");
+         return tl_core_fail(s->jit->rt, TILEC_LIMIT,
+                             "a kernel takes at most 256 arguments, and this one has more");
       TlJitParam *p = &s->params[s->num_params++];
       *p = (TlJitParam){.decl = d, .index = i, .is_annotated = d->type != NULL, .says = ""};
       if (!d->type)

@@ -651,24 +651,32 @@ class Launcher:
         except CompilationError as e:
             self._name_no_arrays(e, bound)
             raise
+        except tilec.Error as e:
+            if e.status == "TILEC_LIMIT":          # a long list is as many arguments
+                for note in self._no_arrays(e.args[0], bound):
+                    raise tilec.Error(e.status, "%s\n%s" % (e.args[0].partition(": ")[2], note)) from None
+            raise
         return compiled
 
     def _name_no_arrays(self, e, bound):
+        for note in self._no_arrays(e.message, bound):
+            e.error_message = "%s\n%s" % (_TUPLE_HELP.sub("", e.message), note)
+
+    def _no_arrays(self, message, bound):
         """A list or a text among the arguments is what an error of the kernel is likely to be about."""
         caller = sys._getframe(tilec.users_level() - 1)
         arrays = {name: unwrap(v) for name, v in bound.items() if is_array(unwrap(v))}
         for p in self.jit.params:
             v, what = unwrap(bound[p.name]), None
-            if p.is_constexpr and isinstance(v, (list, tuple)) and "tuple" in e.message:
+            if p.is_constexpr and isinstance(v, (list, tuple)) and "tuple" in message:
                 what = _numbers_instead(v, arrays, p.name)
             elif not p.is_constexpr and isinstance(v, (str, list, tuple)):
                 what = _numbers_instead(v, arrays, p.name) or tilec._a(v) + tilec._array_instead(v)
-            elif p.name in arrays and "ptr<" in e.message and _num_elements(v) == 1:
+            elif p.name in arrays and "ptr<" in message and _num_elements(v) == 1:
                 what = "an array of one element; its number is .item()"
             if what:
-                e.error_message = "%s\n%s:%d: note: argument '%s' is %s" % (
-                    _TUPLE_HELP.sub("", e.message), caller.f_code.co_filename, caller.f_lineno, p.name,
-                    what)
+                yield "%s:%d: note: argument '%s' is %s" % (caller.f_code.co_filename, caller.f_lineno,
+                                                            p.name, what)
 
     def _go(self, call, compiled, grid, bound):
         on = self.where(call.values)

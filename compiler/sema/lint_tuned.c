@@ -1,0 +1,106 @@
+/* Configurations that are measured in place.  Each measurement launches the kernel many times on
+ * the arrays of the caller: what adds to an array adds as often, unless @autotune clears it before
+ * each launch or puts it back, or a hook does. */
+#include "ir/walk.h"
+#include "sema/generic.h"
+#include "sema/lint_access.h"
+
+#include <string.h>
+
+static const TlNode *
+autotune_of(TlSema *s, const TlSvFunc *fn)
+{
+   const TlNodeList *d = &tl_ast_Function(fn->node)->decorators;
+   for (size_t i = 0; i < d->len; i++)
+      if (d->data[i]->kind == TL_AST_CALL &&
+          strcmp(tl_decorator_name(d->data[i]), "autotune") == 0 &&
+          !tl_is_of_other_package(s, fn, d->data[i]))
+         return d->data[i];
+   return NULL;
+}
+
+/* Two configurations or more in a list, each written out, without a hook. */
+static bool
+is_measured_in_place(const TlNode *autotune)
+{
+   const TlNode *list = tl_decorator_argument(autotune, "configs", 0);
+   if (!list || list->kind != TL_AST_LIST || tl_ast_List(list)->items.len < 2 ||
+       tl_decorator_argument(autotune, "pre_hook", -1) ||
+       tl_decorator_argument(autotune, "post_hook", -1))
+      return false;
+   const TlNodeList *items = &tl_ast_List(list)->items;
+   for (size_t i = 0; i < items->len; i++)
+      if (items->data[i]->kind != TL_AST_CALL ||
+          strcmp(tl_decorator_name(items->data[i]), "Config") != 0 ||
+          tl_decorator_argument(items->data[i], "pre_hook", -1))
+         return false;
+   return true;
+}
+
+/* Is the array named, or may it be, in reset_to_zero=[..]? */
+static bool
+is_listed(TlSema *s, const TlNode *autotune, const char *option, const char *array)
+{
+   const TlNode *list = tl_decorator_argument(autotune, option, -1);
+   if (!list || list->kind != TL_AST_LIST)
+      return list != NULL;
+   for (size_t i = 0; i < tl_ast_List(list)->items.len; i++) {
+      TlSv v = tl_quiet_value(s, tl_module_frame(s, s->impl->main),
+                              tl_ast_List(list)->items.data[i], NULL);
+      if (v.kind != TL_SV_STR || strcmp(v.s.data, array) == 0)
+         return true;
+   }
+   return false;
+}
+
+static const TlValue *
+before_cast(const TlValue *v)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+/* store(p, load(p) + v) */
+static bool
+adds_in_place(const TlLintFacts *f, const TlLintAccess *store)
+{
+   const TlOp *sum = before_cast(tl_arg(store->op, 1))->def;
+   if (store->op->opcode != TL_OP_STORE || !sum || sum->opcode != TL_OP_ADD)
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      const TlOp *load = before_cast(tl_arg(sum, i))->def;
+      for (size_t k = 0; load && load->opcode == TL_OP_LOAD && k < f->all.len; k++)
+         if (f->all.data[k].op == load && f->all.data[k].base == store->base)
+            return true;
+   }
+   return false;
+}
+
+void
+tl_lint_tuned(TlLintFacts *f)
+{
+   TlSema *s = f->s;
+   const TlSvFunc *fn = tl_function_of(s, f->func->name);
+   const TlNode *autotune = fn ? autotune_of(s, fn) : NULL;
+   if (!autotune || !is_measured_in_place(autotune))
+      return;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      const char *array = x->base && tl_lint_is_argument(x->base) ? x->base->name : NULL;
+      bool is_sum = x->op->opcode == TL_OP_ATOMIC_RMW
+                       ? strcmp(tl_source_name(x->op), "atomic_add") == 0
+                       : adds_in_place(f, x);
+      if (!array || !is_sum || x->op->range.file != s->impl->main->file ||
+          is_listed(s, autotune, "reset_to_zero", array) ||
+          is_listed(s, autotune, "restore_value", array))
+         continue;
+      tl_report(s->diags, W0293, x->op->range, array);
+      tl_help(s->diags,
+              "reset_to_zero=[\"%.40s\"] clears it before each launch that is measured, "
+              "restore_value=[\"%.40s\"] puts it back",
+              array, array);
+      tl_note(s->diags, N0200, autotune->range, "configurations are measured by launches of it");
+      return;
+   }
+}
