@@ -34,7 +34,10 @@ typedef struct TilecJitVtable {
     * allocation. */
    TilecStatus (*find)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                        const TlVariant **out);
-   /* The same, loaded from the disk cache or compiled when it is not there.  for_launch: only as
+   /* One in memory that serves them as well, if not as fast. */
+   TilecStatus (*find_coarse)(void *source, const TilecArg *args, size_t num_args, TlForm form,
+                              const TlVariant **out);
+   /* As find, loaded from the disk cache or compiled when it is not there.  for_launch: only as
     * far as a launch may; the first form where it may not compile the short one. */
    TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                        bool for_launch, const TlVariant **out);

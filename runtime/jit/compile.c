@@ -343,6 +343,27 @@ take_first(TlJitSource *s, const TlArgKey *facts, TlJitEntry *e)
    return TILEC_OK;
 }
 
+/* A launch that may not compile takes what is there for its arguments with fewer facts of them. */
+static TilecStatus
+take_coarse(TlJitSource *s, const TlArgKey *facts, TlJitEntry *e)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   if (tl_jit_coarse_key(s, facts, key, &hash)) {
+      const TlJitEntry *coarse = tl_jit_look_up(s, hash, key, s->num_params);
+      if (coarse) {
+         e->variant = coarse->variant;
+         return TILEC_OK;
+      }
+      TilecStatus status = tl_jit_make(s, key, true, e);
+      if (status != TILEC_NOT_FOUND)
+         return status;
+   }
+   return tl_jit_missing(s, facts,
+                         "launches compile nothing here (never_compile); call "
+                         "tilec_kernel_prepare with such arguments");
+}
+
 TilecStatus
 tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *e)
 {
@@ -367,9 +388,7 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
       if (for_launch && jit->never_compile && form == TL_FORM_SHORT) {
          status = take_first(s, facts, e);
       } else if (for_launch && jit->never_compile) {
-         status = tl_jit_missing(s, facts,
-                                 "launches compile nothing here (never_compile); call "
-                                 "tilec_kernel_prepare with such arguments");
+         status = take_coarse(s, facts, e);
       } else {
          int lock = keep && jit->cache.dir ? tl_cache_lock(&jit->cache, key, LOCK_MS) : -1;
          if (lock < 0 || !from_cache(jit, key, e, &status))

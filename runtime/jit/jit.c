@@ -432,6 +432,19 @@ tl_jit_key_in(TlForm form, TlArgKey *key, size_t num_args)
    return hash_key(key, num_args);
 }
 
+bool
+tl_jit_coarse_key(const TlJitSource *s, const TlArgKey *facts, TlArgKey *key, uint64_t *hash)
+{
+   bool is_other = false;
+   for (size_t i = 0; i < s->num_params; i++) {
+      key[i] = facts[i];
+      key[i].facts &= (uint8_t)~(8 | 4);
+      is_other |= key[i].facts != facts[i].facts;
+   }
+   *hash = hash_key(key, s->num_params);
+   return is_other;
+}
+
 static TilecStatus
 find(void *source, const TilecArg *args, size_t num_args, TlForm form, const TlVariant **out)
 {
@@ -440,6 +453,19 @@ find(void *source, const TilecArg *args, size_t num_args, TlForm form, const TlV
    TilecStatus status = tl_jit_keys(source, args, num_args, form, key, &hash);
    const TlJitEntry *e = status == TILEC_OK ? tl_jit_look_up(source, hash, key, num_args) : NULL;
    assert(!e || e->variant); /* published whole */
+   *out = e ? e->variant : NULL;
+   return status;
+}
+
+static TilecStatus
+find_coarse(void *source, const TilecArg *args, size_t num_args, TlForm form, const TlVariant **out)
+{
+   TlArgKey facts[TL_JIT_MAX_ARGS], key[TL_JIT_MAX_ARGS];
+   uint64_t hash;
+   TilecStatus status = tl_jit_keys(source, args, num_args, form, facts, &hash);
+   const TlJitEntry *e = status == TILEC_OK && tl_jit_coarse_key(source, facts, key, &hash)
+                            ? tl_jit_look_up(source, hash, key, num_args)
+                            : NULL;
    *out = e ? e->variant : NULL;
    return status;
 }
@@ -612,6 +638,7 @@ static const TilecJitVtable vtable = {
    .next = next_source,
    .close = close_source,
    .find = find,
+   .find_coarse = find_coarse,
    .make = make,
    .start = start,
    .join = join,

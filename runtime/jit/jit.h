@@ -138,6 +138,10 @@ tl_jit_form(const TlArgKey *key, size_t num_args)
 }
 TlJitEntry *tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n);
 
+/* The key of the same arguments where multiples of 8 and 4 are not told apart, whose variant serves
+ * them as well, and its hash; false: it is the same. */
+bool tl_jit_coarse_key(const TlJitSource *s, const TlArgKey *facts, TlArgKey *key, uint64_t *hash);
+
 /* compile.c */
 /* Reads and lists the file; s->listing. */
 TilecStatus tl_jit_list(TlJitSource *s);

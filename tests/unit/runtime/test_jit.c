@@ -541,7 +541,15 @@ launches_that_may_not_compile(void **state)
    assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
    assert_int_equal(launch_n(16), TILEC_OK);
    assert_int_equal(launch_n(17), TILEC_NOT_FOUND);
+   assert_int_equal(launch_n(24), TILEC_NOT_FOUND);
+   assert_says(rt, "the variant (*fp32:16,i32:8,fp32,,i32,i32) is not ready");
    assert_int_equal(mock.compiles, 1);
+   args[1] = TILEC_ARG(19);
+   assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+   assert_int_equal(launch_n(24), TILEC_OK); /* what no multiple is counted on in serves */
+   assert_int_equal(launch_n(24), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   assert_int_equal(fake()->modules, 2);
    stop();
 }
 
@@ -559,6 +567,15 @@ capture_refuses_to_compile(void **state)
    assert_int_equal(launch_n(16), TILEC_OK);
    fake()->capturing = 1;
    assert_int_equal(launch_n(32), TILEC_OK);
+   assert_int_equal(launch_n(24), TILEC_NOT_FOUND);
+   fake()->capturing = 0;
+   assert_int_equal(launch_n(17), TILEC_OK);
+   fake()->capturing = 1;
+   assert_int_equal(launch_n(24), TILEC_OK); /* as Triton's variants serve both */
+   assert_int_equal(mock.compiles, 2);
+   fake()->capturing = 0;
+   assert_int_equal(launch_n(24), TILEC_OK);
+   assert_int_equal(mock.compiles, 3);
    stop();
 }
 
