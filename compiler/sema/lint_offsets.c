@@ -216,12 +216,12 @@ is_constant(TlAnalysis *a, const TlValue *v)
 static double
 ordinary(TlAnalysis *a, const TlValue *v)
 {
-   enum { ORDINARY = 1 << 20 };
+   const double most_ordinary = 1 << 20;
    const TlAxisInfo *info = tl_axis_info(a, v);
    double lo = info->has_range ? (double)info->lo : INT32_MIN,
           hi = info->has_range ? (double)info->hi : INT32_MAX;
    double most = -lo > hi ? -lo : hi;
-   return most < ORDINARY ? most : ORDINARY;
+   return most < most_ordinary ? most : most_ordinary;
 }
 
 /* A product of two int32 of any size that is a part of the offset, or that a constant scales to
