@@ -11,7 +11,7 @@ rows=0
 failed=0
 
 named_in() { # NAME: files that hold it, or are called so
-   grep -rliE --exclude=names.py --exclude=triton_names.def --exclude=other_names.def \
+   grep -rliE --exclude-dir=__pycache__ --exclude=names.py --exclude=triton_names.def --exclude=other_names.def \
       "(^|[^A-Za-z0-9])$1([^A-Za-z0-9]|\$)" compiler runtime stdlib ||
       true
    find compiler runtime stdlib -type f -name "$1.*"

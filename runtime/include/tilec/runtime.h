@@ -291,9 +291,9 @@ TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *
 /* ---- Specialisation: compiling ahead, and what a launch would use ----------------------------
  * A source kernel is compiled once for every set of facts: the type of each argument (an integer
  * that comes as 64 bits for a parameter without a written type counts as i32 when its value fits),
- * whether an integer is 1, whether it is divisible by 16, or else by 8, or by 4, whether an address
- * is by 16, which are None.  Where nothing may be compiled, a variant that counts on neither 8 nor 4
- * serves such integers too.
+ * whether an integer is 1, whether it is divisible by 16, or else by 8, or by 4, whether an
+ * address is by 16, which are None.  Where nothing may be compiled, a variant that counts on
+ * neither 8 nor 4 serves such integers too.
  * do_not_specialize=["n"] and do_not_specialize_on_alignment=["x"] in the decorator switch a
  * parameter's facts off. */
 
