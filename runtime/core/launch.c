@@ -144,16 +144,14 @@ find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, si
    }
    if (capturing && form == TL_FORM_SHORT) /* the first one is as right */
       return rt->jit->find(source, args, num_args, TL_FORM_FIRST, v);
-   if (capturing) {
-      status = rt->jit->find_coarse(source, args, num_args, form, v);
-      if (status != TILEC_OK || *v)
-         return status;
-   }
-   if (capturing)
-      return rt->jit->missing(source, args, num_args, form,
-                              "the stream captures a graph; call tilec_kernel_prepare with such "
-                              "arguments before the capture begins");
-   return rt->jit->make(source, args, num_args, form, launch != NULL, v);
+   if (!capturing)
+      return rt->jit->make(source, args, num_args, form, launch != NULL, v);
+   status = rt->jit->find_coarse(source, args, num_args, form, v);
+   if (status != TILEC_OK || *v)
+      return status;
+   return rt->jit->missing(source, args, num_args, form,
+                           "the stream captures a graph; call tilec_kernel_prepare with such "
+                           "arguments before the capture begins");
 }
 
 TilecStatus
