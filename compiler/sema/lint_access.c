@@ -140,6 +140,14 @@ comes_from(const TlValue *v, const TlValue *from, unsigned *steps)
    return false;
 }
 
+const TlValue *
+tl_lint_before_casts(const TlValue *v)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
 bool
 tl_lint_comes_from(const TlValue *v, const TlValue *from)
 {

@@ -32,6 +32,8 @@ void tl_lint_facts(TlSema *s, const TlFunc *f, TlAffine *a, TlLintFacts *out);
 
 bool tl_lint_is_round(const TlTerm *t);     /* a multiple of the number of a loop's round */
 bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
+/* What it was before conversions. */
+const TlValue *tl_lint_before_casts(const TlValue *v);
 /* Is v computed from the other one? */
 bool tl_lint_comes_from(const TlValue *v, const TlValue *from);
 /* The argument that a sum is; NULL: it is another. */

@@ -407,10 +407,9 @@ check_narrow(TlLintFacts *f, const TlOp *op)
 static bool
 is_data(const TlValue *v)
 {
-   while (v->def && v->def->opcode == TL_OP_CAST)
-      v = tl_arg(v->def, 0);
-   return v->def && (v->def->opcode == TL_OP_LOAD ||
-                     (v->def->opcode == TL_OP_REDUCE && tl_combined_by(v->def) == TL_OP_ADD));
+   const TlOp *op = tl_lint_before_casts(v)->def;
+   return op && (op->opcode == TL_OP_LOAD ||
+                 (op->opcode == TL_OP_REDUCE && tl_combined_by(op) == TL_OP_ADD));
 }
 
 /* Has the conversion the range of the operations that take it?  One by .to(..) has its own. */

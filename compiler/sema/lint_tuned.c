@@ -53,23 +53,15 @@ is_listed(TlSema *s, const TlNode *autotune, const char *option, const char *arr
    return false;
 }
 
-static const TlValue *
-before_cast(const TlValue *v)
-{
-   while (v->def && v->def->opcode == TL_OP_CAST)
-      v = tl_arg(v->def, 0);
-   return v;
-}
-
 /* store(p, load(p) + v) */
 static bool
 adds_in_place(const TlLintFacts *f, const TlLintAccess *store)
 {
-   const TlOp *sum = before_cast(tl_arg(store->op, 1))->def;
+   const TlOp *sum = tl_lint_before_casts(tl_arg(store->op, 1))->def;
    if (store->op->opcode != TL_OP_STORE || !sum || sum->opcode != TL_OP_ADD)
       return false;
    for (unsigned i = 0; i < 2; i++) {
-      const TlOp *load = before_cast(tl_arg(sum, i))->def;
+      const TlOp *load = tl_lint_before_casts(tl_arg(sum, i))->def;
       for (size_t k = 0; load && load->opcode == TL_OP_LOAD && k < f->all.len; k++)
          if (f->all.data[k].op == load && f->all.data[k].base == store->base)
             return true;
