@@ -15,16 +15,18 @@
 
 /* Programs count from 1; 0 is nobody. */
 struct TlExecCell {
-   _Atomic uint32_t writer; /* and CHANGED when its value was another than the one before */
-   _Atomic uint32_t reader; /* or MANY */
-   _Atomic uint32_t store;  /* the last one to it, by TlExecThread.store */
+   _Atomic uint64_t written; /* in the lower half the program that wrote it last, with CHANGED when
+                              * its value was another than the one before; the upper half tells the
+                              * value (bits_of): in memory it may not have arrived */
+   _Atomic uint32_t reader;  /* or MANY */
+   _Atomic uint32_t store;   /* the last one to it, by TlExecThread.store */
 };
 
 #define CHANGED (UINT32_C(1) << 31)
 #define MANY (UINT32_C(1) << 30)
 
 enum {
-   MAX_CELLS = 1 << 22,       /* 48 MiB of cells, some 50 ms */
+   MAX_CELLS = 1 << 22,       /* 64 MiB of cells, some 50 ms */
    MAX_BRIEF_CELLS = 1 << 18, /* where a run is watched for a time only: some 2 ms */
 };
 
@@ -142,10 +144,37 @@ tl_cpu_see_load(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uin
       if (!atomic_compare_exchange_strong(&c->reader, &reader, a.me) && reader != a.me &&
           reader != MANY)
          atomic_store(&c->reader, MANY);
-      uint32_t writer = atomic_load(&c->writer);
+      uint32_t writer = (uint32_t)atomic_load(&c->written);
       if ((writer & CHANGED) && (writer & ~CHANGED) != a.me)
          report(&a, k, writer & ~CHANGED, "writes");
    }
+}
+
+/* All of them of a value of up to 4 bytes. */
+static uint32_t
+bits_of(const uint8_t *value, uint32_t bytes)
+{
+   uint64_t bits = 0;
+   memcpy(&bits, value, bytes);
+   return (uint32_t)(bits ^ bits >> 32);
+}
+
+/* Makes program `me` the cell's last writer, of `bits`.  Gives the one before, 0 for none, and in
+ * *changes whether its value was another: for the first writer, whether memory has another. */
+static uint32_t
+take_cell(TlExecCell *c, uint32_t me, uint32_t bits, bool *changes)
+{
+   bool first_changes = *changes;
+   uint64_t was = atomic_load(&c->written), now;
+   do {
+      uint32_t writer = (uint32_t)was;
+      *changes = writer ? (uint32_t)(was >> 32) != bits : first_changes;
+      uint32_t changed = *changes                    ? CHANGED
+                         : (writer & ~CHANGED) == me ? writer & CHANGED
+                                                     : 0;
+      now = (uint64_t)bits << 32 | me | changed;
+   } while (!atomic_compare_exchange_weak(&c->written, &was, now));
+   return (uint32_t)was & ~CHANGED;
 }
 
 void
@@ -156,19 +185,17 @@ tl_cpu_see_store(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, ui
    for (size_t k = 0; a.in && k < n; k++) {
       TlExecCell *c = &a.in->cells[a.first + k];
       bool changes = memcmp(from + k * bytes, to + k * bytes, bytes) != 0;
+      uint32_t writer = 0;
+      if (t->run->has_races)
+         writer = take_cell(c, a.me, bits_of(from + k * bytes, bytes), &changes);
       if (atomic_exchange(&c->store, t->store) == t->store && changes)
          report_twice(&a, k);
-      if (!t->run->has_races)
+      if (!t->run->has_races || !changes)
          continue;
-      uint32_t writer = atomic_load(&c->writer);
-      bool is_mine = (writer & ~CHANGED) == a.me;
-      writer = atomic_exchange(&c->writer, a.me | (changes   ? CHANGED
-                                                   : is_mine ? writer & CHANGED
-                                                             : 0));
       uint32_t reader = atomic_load(&c->reader);
-      if (changes && writer && (writer & ~CHANGED) != a.me)
-         report(&a, k, writer & ~CHANGED, "writes");
-      else if (changes && reader && reader != a.me)
+      if (writer && writer != a.me)
+         report(&a, k, writer, "writes");
+      else if (reader && reader != a.me)
          report(&a, k, reader, "reads");
    }
 }
