@@ -384,6 +384,7 @@ declare(TlCompilation *comp, const TilecCompileOptions *o, const TlKernelInfo *k
         TilecKernelDecl *d)
 {
    TilecParamDecl *params = tl_new_array(comp->arena, TilecParamDecl, k->num_params + 1);
+   const TlParamStrides *strides = tl_sema_strides(comp->sema, k);
    for (unsigned i = 0; i < k->num_params; i++)
       params[i] = (TilecParamDecl){.name = k->params[i].name,
                                    .type = k->params[i].type,
@@ -391,7 +392,10 @@ declare(TlCompilation *comp, const TilecCompileOptions *o, const TlKernelInfo *k
                                    .is_constexpr = k->params[i].is_constexpr,
                                    .value_matters = k->params[i].value_matters,
                                    .no_specialize = k->params[i].no_specialize,
-                                   .no_align = k->params[i].no_align};
+                                   .no_align = k->params[i].no_align,
+                                   .is_bound = strides[i].is_bound,
+                                   .strides = strides[i].names,
+                                   .num_strides = strides[i].num};
    const TlSource *src = tl_source(comp->sources, k->range.file);
    *d = (TilecKernelDecl){
       .name = k->name,

@@ -454,6 +454,15 @@ typedef struct TlKernelInfo {
 } TlKernelInfo;
 /* Kernels of the file in order (for `list`, reflection and -k). */
 unsigned tl_sema_kernels(TlSema *s, const TlKernelInfo **out);
+/* What a kernel's text says of a parameter, which may be a pointer or not. */
+typedef struct TlParamStrides {
+   const char **names; /* parameters by which it may be stepped through: added to it, alone or times
+                        * an index */
+   unsigned num;
+   bool is_bound; /* something is compared with it, or counted up to it */
+} TlParamStrides;
+/* By parameter.  (strides.c) */
+const TlParamStrides *tl_sema_strides(TlSema *s, const TlKernelInfo *kernel);
 /* A remark on each function that is written as a kernel and is not among them. */
 void tl_sema_report_unlisted(TlSema *s);
 

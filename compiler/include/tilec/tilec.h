@@ -226,6 +226,10 @@ typedef struct TilecParamDecl {
    bool no_specialize; /* ==1, range and divisibility of its value make no new specialisation */
    bool value_matters; /* heuristics look at its value: each value is a specialisation of its own */
    bool no_align;      /* divisibility does not */
+   bool is_bound;      /* the kernel compares something with it, or counts up to it */
+   const char *const *strides; /* parameters by which the kernel may step through it, were it a
+                                  pointer: added to it, alone or times an index */
+   uint32_t num_strides;
 } TilecParamDecl;
 
 /* One configuration of a kernel under @autotune.  Compiling it means giving `values` as defines,

@@ -329,7 +329,7 @@ def compile(file=None, kernel=None, signature=None, constexprs=None, arch=None, 
 
 
 def list_kernels(file=None, source=None, include_dirs=(), kernel=None):
-    """[{name, line, grid, num_warps, params: [{name, type, default, is_constexpr}],
+    """[{name, line, grid, num_warps, params: [{name, type, default, is_constexpr, is_bound, strides}],
     configs: [{text, values, num_warps, num_stages}], keys}]"""
     with _Session() as s:
         o = _options(file, source, kernel, None, include_dirs)
@@ -349,7 +349,9 @@ def list_kernels(file=None, source=None, include_dirs=(), kernel=None):
             for i in range(s.lib.tilec_listing_count(handle)):
                 d = s.lib.tilec_listing_kernel(handle, i).contents
                 params = [{"name": text(p.name), "type": text(p.type),
-                           "default": text(p.default_value), "is_constexpr": p.is_constexpr}
+                           "default": text(p.default_value), "is_constexpr": p.is_constexpr,
+                           "is_bound": p.is_bound,
+                           "strides": [text(n) for n in p.strides[:p.num_strides]]}
                           for p in d.params[:d.num_params]]
                 out.append({"name": text(d.name), "file": text(d.file), "line": d.line,
                             "doc": text(d.doc), "grid": text(d.grid), "num_warps": d.num_warps,

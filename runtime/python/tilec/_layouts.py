@@ -4,7 +4,6 @@ import os
 import re
 import warnings
 
-from ._strides import strides_by_text
 from ._warnings import Warning, users_level
 
 __all__ = ["warn_of_layouts", "warn_of_mask"]
@@ -45,24 +44,14 @@ def warn_of_mask(name, array):
 
 def _leading(kernel, i, shape, strides, values, consts):
     """Of what the kernel is given: those by which it may step through the array, by name."""
-    given = {p["name"]: p["default"] for p in kernel.info["params"]}
+    params = {p["name"]: p for p in kernel.info["params"]}
+    given = {n: p["default"] for n, p in params.items()}
     given.update(zip(kernel._launch, values))
     given.update(pair for pair in zip(kernel._consts, consts) if _number(pair[1]) is not None)
-    found = _strides_of(kernel, [n for n, v in zip(kernel._launch, values) if _number(v) is None])
-    if found is None:
-        return given
-    by_array, bounds = found
-    named = {n: given[n] for n in by_array.get(kernel._launch[i], ()) if n in given}
+    named = {n: given[n] for n in params[kernel._launch[i]]["strides"]}
     if _is_square(shape, strides):
-        named = {n: v for n, v in named.items() if not _is_last_size(n, given, bounds)}
+        named = {n: v for n, v in named.items() if not (params[n]["is_bound"] and _is_last_size(n, given))}
     return named
-
-
-def _strides_of(kernel, arrays):
-    """Once a kernel: strides_by_text()."""
-    if not hasattr(kernel, "_strides"):
-        kernel._strides = strides_by_text(_text(kernel), kernel.name, arrays)
-    return kernel._strides
 
 
 def _is_square(shape, strides):
@@ -70,11 +59,11 @@ def _is_square(shape, strides):
     return len(shape) == 2 and shape[0] == shape[1] and strides == (1, shape[0])
 
 
-def _is_last_size(name, given, bounds):
-    """Is it a bound of the kernel's, and the last of at most two parameters with its value, so that it is how
-    many columns there are rather than how many rows?"""
+def _is_last_size(name, given):
+    """Of a bound: is it the last of at most two parameters with its value, so that it is how many columns there
+    are rather than how many rows?"""
     same = [n for n, v in given.items() if _number(v) == _number(given[name])]
-    return name in bounds and name == same[-1] and len(same) <= 2
+    return name == same[-1] and len(same) <= 2
 
 
 def _number(v):

@@ -65,7 +65,9 @@ class _CompileOptions(C.Structure):
 class _Param(C.Structure):
     _fields_ = [("name", C.c_char_p), ("type", C.c_char_p), ("default_value", C.c_char_p),
                 ("is_constexpr", C.c_bool), ("no_specialize", C.c_bool),
-                ("value_matters", C.c_bool), ("no_align", C.c_bool)]
+                ("value_matters", C.c_bool), ("no_align", C.c_bool),
+                ("is_bound", C.c_bool), ("strides", C.POINTER(C.c_char_p)),
+                ("num_strides", C.c_uint32)]
 
 
 class _Config(C.Structure):

@@ -682,6 +682,65 @@ a_listing_has_the_grid_as_written(void **state)
    tilec_listing_free(l);
 }
 
+/* Of each kernel: its parameter `of`, what it may be stepped through by, and what are bounds. */
+static void
+a_listing_tells_strides_by_the_text(void **state)
+{
+   (void)state;
+   static const struct {
+      const char *text, *of, *strides, *bounds;
+   } rows[] = {
+      {"def k(x, y, n, s, BLOCK: tl.constexpr):\n"
+       "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+       "    v = tl.load(x + i * s, mask=i < n)\n"
+       "    tl.store(y + i, v * s, mask=i < n)\n",
+       "x", "s BLOCK", "n BLOCK"},
+      {"def k(x, y, n, s):\n" /* what was loaded, and its type, lead nowhere */
+       "    v = tl.load(x + tl.load(y) * n)\n"
+       "    w = tl.dot(v * s, v).to(x.dtype.element_ty)\n"
+       "    tl.store(y + n, w)\n",
+       "x", "n", ""},
+      {"def at(p, row, width):\n" /* through a function, and what a loop carries */
+       "    return p + row * width\n"
+       "@triton.jit\n"
+       "def k(x, rows, s, step):\n"
+       "    q = x\n"
+       "    for r in range(rows):\n"
+       "        tl.store(at(q, r, width=s), 0)\n"
+       "        q += step\n",
+       "x", "s step", "rows"},
+      {"def k(x, m, n, sm, sn):\n"
+       "    b = tl.make_block_ptr(x, (m, n), (sm, sn), (0, 0), (16, 16), (1, 0))\n"
+       "    tl.store(b, tl.load(b))\n",
+       "x", "sm sn", ""},
+      {"def k(x, a, n, s):\n" /* arguments without places: all that the call is given */
+       "    tl.store(other(x, *a, s), n // 2 & 1)\n",
+       "x", "a s", ""},
+   };
+   for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+      char text[1024], strides[128] = "", bounds[128] = "";
+      snprintf(text, sizeof text, "@triton.jit\n%s", rows[r].text);
+      TilecListing *l = list_text(text, "k.py");
+      const TilecKernelDecl *d = NULL;
+      for (uint32_t i = 0; i < tilec_listing_count(l); i++)
+         if (strcmp(tilec_listing_kernel(l, i)->name, "k") == 0)
+            d = tilec_listing_kernel(l, i);
+      assert_non_null(d);
+      for (uint32_t i = 0; i < d->num_params; i++) {
+         const TilecParamDecl *p = &d->params[i];
+         for (uint32_t k = 0; strcmp(p->name, rows[r].of) == 0 && k < p->num_strides; k++)
+            snprintf(strides + strlen(strides), sizeof strides - strlen(strides), "%s%s",
+                     strides[0] ? " " : "", p->strides[k]);
+         if (p->is_bound)
+            snprintf(bounds + strlen(bounds), sizeof bounds - strlen(bounds), "%s%s",
+                     bounds[0] ? " " : "", p->name);
+      }
+      assert_string_equal(strides, rows[r].strides);
+      assert_string_equal(bounds, rows[r].bounds);
+      tilec_listing_free(l);
+   }
+}
+
 static void
 decorators_switch_specialisation_off(void **state)
 {
@@ -826,6 +885,7 @@ test_api(void)
       cmocka_unit_test(allocation_fails_with_errors),
       cmocka_unit_test(allocation_fails_while_listing),
       cmocka_unit_test(a_listing_has_the_grid_as_written),
+      cmocka_unit_test(a_listing_tells_strides_by_the_text),
       cmocka_unit_test(decorators_switch_specialisation_off),
       cmocka_unit_test(imports_are_told),
       cmocka_unit_test(builds_and_bytes_have_names),
