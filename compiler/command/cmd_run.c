@@ -1,6 +1,7 @@
 /* tilec run: arguments from the command line, a signature from their types and facts, one launch on
  * the GPU, the CPU executor or the GPU simulator, arrays written back. */
 #include "base/clock.h"
+#include "core/multiple.h"
 #include "core/rule.h"
 #include "command/arguments.h"
 #include "command/cached.h"
@@ -72,14 +73,10 @@ signature_entry(RunState *r, const TlCmdArg *a)
    const char *type = tl_cmd_arg_scalar(a);
    bool is_int = type[0] == 'i' || type[0] == 'u', is_kept = a->param->no_specialize;
    bool align = !is_kept && !a->param->no_align;
-   const char *fact = !is_int                                          ? ""
-                      : a->value.i == 1 && !is_kept && !a->param->type ? ":1"
-                      : !align                                         ? ""
-                      : a->value.i % 16 == 0                           ? ":16"
-                      : a->value.i % 8 == 0                            ? ":8"
-                      : a->value.i % 4 == 0                            ? ":4"
-                                                                       : "";
-   return tl_arena_printf(arena, "%s%s", type, fact);
+   uint8_t multiple = is_int && align ? tl_multiple((uint64_t)a->value.i) : 0;
+   if (is_int && a->value.i == 1 && !is_kept && !a->param->type)
+      return tl_arena_printf(arena, "%s:1", type);
+   return multiple ? tl_arena_printf(arena, "%s:%u", type, multiple) : type;
 }
 
 static void

@@ -4,6 +4,7 @@
  * there; lookup takes no lock and no memory.  Invariant: an entry in a bucket is complete. */
 #include "jit/jit.h"
 
+#include "core/multiple.h"
 #include "jit/options.h"
 
 #include <assert.h>
@@ -361,7 +362,7 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
       if (specialize && a->as.u == 1 && !p->is_annotated)
          key->facts = TL_FACT_ONE;
       else if (align)
-         key->facts = tl_jit_multiple(a->as.u);
+         key->facts = tl_multiple(a->as.u);
    }
    return TILEC_OK;
 }

@@ -118,13 +118,6 @@ typedef struct TlJitSource {
 } TlJitSource;
 
 /* jit.c */
-/* 16, 8, 4 or 0: the largest that divides an integer argument.  Triton has 16 alone; 8 and 4 are
- * what rows of elements of two and four bytes need to begin at multiples of 16 bytes. */
-static inline uint8_t
-tl_jit_multiple(uint64_t value)
-{
-   return value % 16 == 0 ? 16 : value % 8 == 0 ? 8 : value % 4 == 0 ? 4 : 0;
-}
 /* TILEC_BAD_ARGUMENT: how many arguments are taken, how many given, and names of those taken. */
 TilecStatus tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_given);
 TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlForm form,
