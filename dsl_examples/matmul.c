@@ -273,6 +273,18 @@ static const ExRow rows[] = {
              "T=fp16 M=1000 N=1000 K=1000 BM=128",
     .timed = "T=fp16 M=4096 N=4096 K=4096" LARGE_TILES "; T=fp16 M=8192 N=8192 K=8192" LARGE_TILES,
     .oracle = matmul},
+   {.name = "matmul_wide",
+    .arrays = "a: T[M*K], b: T[K*N], c: out T[M*N]",
+    .launches = {"matmul_wide(a, b, c, M, N, K, K*(1-TA)+TA, 1-TA+M*TA, N*(1-TB)+TB,"
+                 " 1-TB+K*TB, N, 1) ACTIVATION=ACT MORE_N=MORE" BLOCKS " flops=2*M*N*K"},
+    .defaults = "TA=0 TB=0 ACT=none BITS=52 MORE=32 " SMALL_TILES,
+    .cases = "T=fp16 M=64 N=96 K=64; T=bf16 M=65 N=95 K=33 ACT=relu; T=fp16 M=1 N=97 K=40 TB=1;"
+             "T=fp16 M=129 N=250 K=100 TA=1 MORE=64 BM=128 BN=128 BK=64 W=8;"
+             "T=fp16 M=63 N=64 K=70; T=bf16 M=40 N=65 K=1",
+    .large = "T=fp16 M=511 N=577 K=515 TB=1 ACT=leaky_relu MORE=64 BM=128 BN=128 BK=64 W=8;"
+             "T=bf16 M=512 N=768 K=512 MORE=64 BM=128 BN=128 BK=64 W=8",
+    .timed = "T=fp16 M=3072 N=3072 K=3072 MORE=64 BM=128 BN=128 BK=64 W=8",
+    .oracle = matmul},
    {.name = "matmul_split",
     .arrays = "a: T[M*K], b: T[K*N], parts: scratch fp32[SPLIT*M*N],"
               "arrived: zeroed i32[cdiv(M,64)*cdiv(N,64)], c: out T[M*N]",

@@ -9,7 +9,7 @@ microseconds get five times the rounds and the figure is the least of them: ther
 in two reads half a microsecond more than the other, whatever is measured.
 tilec's result is compared with torch's before it is timed; a wrong one is reported.
 
-    bench.py [--quick] [--only copy,add,elu,softmax,layer_norm,matmul,cut,attention] [--json FILE]
+    bench.py [--quick] [--only copy,add,elu,softmax,layer_norm,matmul,cut,sizes,attention] [--json FILE]
              [--no-triton] [--seconds N] [--tutorials DIR]
 """
 import argparse
@@ -230,15 +230,19 @@ LARGE = ((128, 64, 32, 4, 4), (128, 128, 32, 4, 4), (128, 128, 64, 8, 3), (128, 
          (128, 128, 64, 4, 4), (128, 128, 64, 8, 5), (128, 256, 64, 8, 3), (128, 256, 64, 8, 4))
 
 
-def products(b, name, x, y, o, shapes, reference, tolerance, others):
-    """o = x @ y by matmul.tile, in the given tiles."""
+# The same, and 64 columns more: tiles of 192.
+WIDE = ((128, 128, 64, 8, 3), (128, 128, 64, 8, 4))
+
+
+def products(b, name, x, y, o, shapes, reference, tolerance, others, more=0):
+    """o = x @ y by matmul.tile, in the given tiles; or by matmul_wide.tile in tiles with `more` columns."""
     (m, k), n = x.shape, y.shape[1]
-    configs = [((triton.cdiv(m, bm) * triton.cdiv(n, bn),),
-                {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w, "num_stages": stages})
-               for bm, bn, bk, w, stages in shapes]
+    tile = Tile("matmul_wide.tile", "matmul_wide") if more else Tile("matmul.tile", "matmul")
+    configs = [((triton.cdiv(m, bm) * triton.cdiv(n, bn + more),),
+                {"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_warps": w, "num_stages": stages,
+                 **({"MORE_N": more} if more else {})}) for bm, bn, bk, w, stages in shapes]
     args = (x, y, o, m, n, k, *x.stride(), *y.stride(), *o.stride())
-    b.case(name, Tile("matmul.tile", "matmul"), args, configs, o, reference, tolerance, others,
-           2 * m * n * k / 1e9, "TFLOP/s")
+    b.case(name, tile, args, configs, o, reference, tolerance, others, 2 * m * n * k / 1e9, "TFLOP/s")
 
 
 def split_products(b, name, x, y, o, shapes, reference, others):
@@ -266,6 +270,19 @@ def matmul(b):
             shapes = [t + (split,) for t in ((64, 64, 64, 4, 4), (64, 128, 64, 4, 4),
                                              (128, 128, 64, 4, 4)) for split in (2, 4)]
             split_products(b, "matmul fp16 %d, K split" % s, x, y, o, shapes, x @ y, others)
+
+
+def sizes(b):
+    """Squares that tiles of powers of two leave a last round of few tiles in; 3000: rows that begin anywhere in
+    a line of the cache."""
+    if not b.wants("sizes"):
+        return
+    for s in (1536, 2560, 3000, 3072):
+        x, y = (torch.randn(s, s, device="cuda", dtype=torch.float16) for _ in range(2))
+        o = torch.empty_like(x)
+        others = {"cublas": lambda: torch.matmul(x, y, out=o)}
+        products(b, "matmul fp16 %d" % s, x, y, o, LARGE, x @ y, 6e-4, others)
+        products(b, "matmul fp16 %d, 192 columns" % s, x, y, o, WIDE, x @ y, 6e-4, others, more=64)
 
 
 def skinny(b):
@@ -392,7 +409,7 @@ def main():
     print("%-34s %-9s %13s %9s %-7s %6s  %s" % ("case", "", "median", "rate", "", "ratio",
                                                 "configuration"))
     groups = {copy: {"copy"}, pointwise: {"add", "elu"}, rows: {"softmax", "layer_norm"},
-              matmul: {"matmul"}, cut: {"cut"}, skinny: {"skinny"}, dtypes: {"dtypes"},
+              matmul: {"matmul"}, cut: {"cut"}, sizes: {"sizes"}, skinny: {"skinny"}, dtypes: {"dtypes"},
               attention: {"attention"}}
     if options.tutorials:
         groups[lambda b: tutorials.run(b, Tile, sdpa)] = {"tutorials"}

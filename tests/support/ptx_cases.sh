@@ -111,6 +111,8 @@ tilec_ptx_hopper_cases() { # CALLBACK
    "$f" quantize_fp8 quantize.tile quantize -s "$bf, *fp8e4nv:16, $fp, $rows" -D BLOCK=4096
    "$f" dequantize quantize.tile dequantize -s "*i8:16, $fp, $bf, $rows" -D BLOCK=4096
    local mnk='i32:16, i32:16, i32:16'
+   "$f" matmul_wide matmul_wide.tile matmul_wide \
+      -s "$half, $half, $half, $mnk, i32:16, 1, i32:16, 1, i32:16, 1"
    "$f" matmul_split matmul_split.tile matmul_split -s "$half, $half, $half, $fp, *i32:16, $mnk"
    "$f" matmul_persistent matmul_persistent.tile matmul_persistent \
       -s "$half, $half, $half, $mnk, i32"
