@@ -12,7 +12,7 @@ static const struct {
 #include "base/warnings.def"
 };
 
-_Static_assert(TL_WARNING_COUNT <= 32, "a bit of TlWarnings for each group");
+_Static_assert(TL_WARNING_COUNT <= 64, "a bit of TlWarnings for each group");
 
 const char *
 tl_warning_name(unsigned group)
@@ -33,14 +33,14 @@ tl_warning_is_asked_for(TlWarningGroup group)
 }
 
 /* The bits of the groups called so: "all" is every one; 0 when none is. */
-static uint32_t
+static uint64_t
 bits_of(const char *name)
 {
    if (strcmp(name, "all") == 0)
-      return UINT32_MAX;
+      return UINT64_MAX;
    for (unsigned i = 0; i < TL_WARNING_COUNT; i++)
       if (strcmp(groups[i].name, name) == 0)
-         return (uint32_t)1 << i;
+         return (uint64_t)1 << i;
    return 0;
 }
 
@@ -52,7 +52,7 @@ tl_warnings_ask(TlWarnings *w, const char *text, const char **name)
    const char *no = tl_skip_prefix(text, "no-");
    bool is_group = bits_of(text) != 0; /* "no-effect" is one */
    *name = error ? error : no_error ? no_error : no && !is_group ? no : text;
-   uint32_t bits = bits_of(*name);
+   uint64_t bits = bits_of(*name);
    if (error) {
       w->error |= bits;
       w->no_error &= ~bits;
@@ -73,14 +73,14 @@ tl_warnings_ask(TlWarnings *w, const char *text, const char **name)
 bool
 tl_warnings_has(const TlWarnings *w, TlWarningGroup group)
 {
-   uint32_t bit = (uint32_t)1 << group;
+   uint64_t bit = (uint64_t)1 << group;
    return (w->on & bit) || (groups[group].set <= w->initial && !(w->off & bit));
 }
 
 bool
 tl_warnings_is_error(const TlWarnings *w, TlWarningGroup group, bool all_errors)
 {
-   uint32_t bit = (uint32_t)1 << group;
+   uint64_t bit = (uint64_t)1 << group;
    return (w->error & bit) || (all_errors && !(w->no_error & bit));
 }
 

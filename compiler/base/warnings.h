@@ -24,8 +24,8 @@ typedef enum TlWarningSet {
 
 typedef struct TlWarnings {
    TlWarningSet initial; /* groups up to this set are on; zero: ALWAYS */
-   uint32_t on, off;     /* asked for, one bit a group */
-   uint32_t error, no_error;
+   uint64_t on, off;     /* asked for, one bit a group */
+   uint64_t error, no_error;
 } TlWarnings;
 
 /* "unused", "no-unused", "all", "error=unused", "no-error=unused"; the last one asked counts.

@@ -483,7 +483,7 @@ check_kernels(Run *r)
          check_kernel(r, &kernels[i], NULL);
    if (comp->entries.len)
       comp->func = comp->entries.data[0].func;
-   tl_sema_lint(comp->sema, comp->names);
+   tl_sema_lint(comp->sema, comp->names, NULL);
    tl_diags_sort(&comp->diags);
    return diagnosed(comp);
 }

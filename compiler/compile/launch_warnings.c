@@ -66,7 +66,8 @@ warn_of_axes(const TlCompilation *comp, const TlLaunchGrid *g, TlDiags *diags)
       if (a.beyond) {
          tl_report(diags, W0232, a.beyond->range, g->sizes, g->sizes == 1 ? "" : "s",
                    tl_arena_printf(diags->arena, "program_id(%d)",
-                                   (int)tl_attr_int(a.beyond, TL_ATTR_AXIS)));
+                                   (int)tl_attr_int(a.beyond, TL_ATTR_AXIS)),
+                   0);
          tl_help(diags, "nothing asks for program_id(%d), whose %u programs do the same", i,
                  g->size[i]);
       } else if (!a.is_noted) {

@@ -221,7 +221,7 @@ tl_builtin_unsupported(TlSema *s, const TlCall *call)
 {
    const TlBuiltinRow *row = tl_builtin_row(call);
    assert(row->module && "why it is not supported");
-   tl_report(s->diags, E0337, call->range, call->row->name, row->module[0] ? " yet" : "");
+   tl_report(s->diags, E0337, call->range, call->row->name, "");
    if (row->module[0])
       tl_help(s->diags, "%s", row->module);
    return tl_sv_poison();

@@ -517,3 +517,12 @@ tl_help_list(TlSema *s, const TlSvTuple *list)
       "them",
       list->len, list->len, list->len);
 }
+
+void
+tl_report_warps(TlSema *s, TlRange range, int64_t warps)
+{
+   tl_report(s->diags, E0404, range, (unsigned)warps);
+   if (warps > 32 && warps <= 1024 && (warps & (warps - 1)) == 0)
+      tl_help(s->diags, "a warp is 32 threads: %u threads are num_warps=%u", (unsigned)warps,
+              (unsigned)warps / 32);
+}

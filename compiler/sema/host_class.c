@@ -701,7 +701,7 @@ int_argument(TlSema *s, const TlSvFunc *fn, const TlNode *decorator, const char 
       tl_diag_emit(s->diags, error->code, error->range, "%s", error->text);
    bool is_warps = strcmp(keyword, "num_warps") == 0;
    if (is_warps && v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024 && (v.i & (v.i - 1)))
-      tl_report(s->diags, E0404, n->range, (unsigned)v.i);
+      tl_report_warps(s, n->range, v.i);
    if (v.kind == TL_SV_INT && v.i > 0 && v.i <= 1024)
       return (int)v.i;
    if (v.kind != TL_SV_POISON) {

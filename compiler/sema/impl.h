@@ -686,12 +686,17 @@ typedef struct TlMeta {
 void tl_check_decorators(TlSema *s, const TlSvFunc *fn);
 /* `autotune` of another package, which takes what it likes. */
 bool tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator);
+/* What a statement's value is called, when computing it does nothing; NULL else.  (lint.c) */
+const char *tl_idle_value(const TlNode *value);
 /* A statement that computes a value (`what`) and drops it.  (lint.c) */
 void tl_report_idle(TlSema *s, const TlNode *value, const char *what);
 void tl_read_decorators(TlSema *s, const TlSvFunc *fn, TlMeta *out);
 const char *tl_decorator_name(const TlNode *decorator); /* last component: "autotune" */
 /* Its argument by keyword or position (-1: keyword only); NULL when it is not given. */
 const TlNode *tl_decorator_argument(const TlNode *decorator, const char *keyword, int position);
+
+/* ---- help.c ---- */
+void tl_report_warps(TlSema *s, TlRange range, int64_t warps); /* that no block has (E0404) */
 
 /* ---- grid.c ---- */
 /* The grid in the launch record's language, "(cdiv(n, BLOCK),)"; NULL after a located error. */

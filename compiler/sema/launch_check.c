@@ -258,7 +258,7 @@ check_keyword(TlSema *s, const TlKernelInfo *k, const TlNode *keyword, bool *giv
    const TlNode *v = tl_ast_Keyword(keyword)->value;
    int64_t n = v->kind == TL_AST_INT ? (int64_t)tl_ast_Int(v)->value : 1;
    if (p < 0 && strcmp(name, "num_warps") == 0 && (n < 1 || n > 32 || (n & (n - 1)))) {
-      tl_report(s->diags, E0404, v->range, (unsigned)n);
+      tl_report_warps(s, v->range, n);
       return false;
    }
    bool is_count = strcmp(name, "num_warps") == 0 || strcmp(name, "num_stages") == 0 ||
@@ -434,13 +434,30 @@ typedef struct Axes {
    TlSema *s;
    unsigned num;
    bool is_told, asks_numbers; /* num_programs(..): it is for grids of any size */
+   unsigned own;               /* bits of the axes that program_id asks for */
 } Axes;
+
+/* Of program_id(1), name(1): 1; -1 for what is no such call, or says no number. */
+static int
+axis_of(const TlNode *n, const char *name)
+{
+   const TlAstCall *call = n->kind == TL_AST_CALL ? tl_ast_Call(n) : NULL;
+   if (!call || strcmp(tl_decorator_name(n), name) != 0 || call->args.len != 1)
+      return -1;
+   const TlNode *axis = call->args.data[0];
+   if (axis->kind == TL_AST_KEYWORD)
+      axis = tl_ast_Keyword(axis)->value;
+   return axis->kind == TL_AST_INT && tl_ast_Int(axis)->value < 3 ? (int)tl_ast_Int(axis)->value
+                                                                  : -1;
+}
 
 static void
 find_numbers(void *user, TlNode *n)
 {
    Axes *a = user;
+   int own = axis_of(n, "program_id");
    a->asks_numbers |= n->kind == TL_AST_CALL && strcmp(tl_decorator_name(n), "num_programs") == 0;
+   a->own |= own >= 0 ? 1U << own : 0;
    tl_ast_children(n, find_numbers, a);
 }
 
@@ -450,23 +467,24 @@ find_axis(void *user, TlNode *n)
    Axes *a = user;
    if (n->kind == TL_AST_IF || n->kind == TL_AST_CONDITIONAL)
       return; /* it may be for other grids */
-   const TlAstCall *call = n->kind == TL_AST_CALL ? tl_ast_Call(n) : NULL;
-   const TlNode *axis =
-      call && strcmp(tl_decorator_name(n), "program_id") == 0 && call->args.len == 1
-         ? call->args.data[0]
-         : NULL;
-   if (axis && axis->kind == TL_AST_KEYWORD)
-      axis = tl_ast_Keyword(axis)->value;
-   if (axis && axis->kind == TL_AST_INT && tl_ast_Int(axis)->value >= a->num &&
-       tl_ast_Int(axis)->value < 3 && !a->is_told && !a->asks_numbers) {
+   int own = axis_of(n, "program_id"), number = axis_of(n, "num_programs");
+   bool is_zero = own >= (int)a->num && !a->asks_numbers;
+   bool is_one = number >= (int)a->num && !(a->own >> number & 1); /* a slip for another axis */
+   if ((is_zero || is_one) && !a->is_told) {
       tl_report(a->s->diags, W0232, n->range, a->num, a->num == 1 ? "" : "s",
-                tl_range_text(a->s, n->range));
+                tl_range_text(a->s, n->range), is_one);
+      int asked = a->own & 1 ? 0 : a->own & 2 ? 1 : 2;
+      if (is_one && a->own)
+         tl_help(a->s->diags,
+                 "the kernel asks for program_id(%d): num_programs(%d) is how many "
+                 "programs there are along that axis",
+                 asked, asked);
       a->is_told = true;
    }
    tl_ast_children(n, find_axis, a);
 }
 
-/* program_id(1), where no grid of the file has a second size. */
+/* program_id(1), or num_programs(1) alone, where no grid of the file has a second size. */
 static void
 check_axes(TlSema *s, const TlSvFunc *fn, const TlCalls *calls)
 {

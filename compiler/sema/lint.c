@@ -5,6 +5,7 @@
 #include "sema/generic.h"
 #include "sema/help.h"
 #include "sema/impl.h"
+#include "sema/spec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 typedef struct Lint {
    TlSema *s;
    const TlNames *names;
+   const TlFunc *compiled;         /* the kernel's; NULL: none, types are as written */
    TlMap functions;                /* node -> TlSvFunc */
    TL_VEC(const TlSvFunc *) outer; /* compiled and in no other such, by position */
 } Lint;
@@ -141,6 +143,23 @@ check_mention(const Lint *l, const TlMention *m)
    (void)tl_lookup(s, f, m->name, m->range);
 }
 
+/* Is it a floating-point number, as written or as given? */
+static bool
+is_fraction(const Lint *l, const TlSvFunc *fn, const TlSymbol *y)
+{
+   bool is_compiled =
+      l->compiled && y->owner == fn->node && strcmp(tl_kernel_name(fn), l->compiled->name) == 0;
+   for (unsigned i = 0; is_compiled && i < l->compiled->num_params; i++) {
+      const TlParam *p = &l->compiled->params[i];
+      if (strcmp(p->name, y->name) == 0)
+         return p->type && p->type->kind == TL_TYPE_SCALAR && tl_dtype_is_float(p->type->dtype);
+   }
+   const TlNode *annotation = tl_ast_Param(y->node)->annotation;
+   const char *text = annotation ? tl_node_text(l->s, annotation) : "";
+   const TlType *type = text[0] ? tl_parse_type_text(l->s, text, strlen(text)) : NULL;
+   return type && type->kind == TL_TYPE_SCALAR && tl_dtype_is_float(type->dtype);
+}
+
 static void
 check_symbol(const Lint *l, const TlSymbol *y)
 {
@@ -151,6 +170,10 @@ check_symbol(const Lint *l, const TlSymbol *y)
    if (y->kind == TL_SYMBOL_VARIABLE)
       tl_report(s->diags, W0208, y->range, y->name);
    else if (y->kind == TL_SYMBOL_PARAMETER && y->owner->kind == TL_AST_FUNCTION) {
+      if (is_fraction(l, fn, y)) {
+         tl_report(s->diags, W0297, y->range, y->name);
+         return;
+      }
       tl_report(s->diags, W0203, y->range, y->name);
       if (tl_lint_is_size_name(y->name)) /* a mask may lack it */
          tl_help(s->diags,
@@ -233,9 +256,8 @@ check_reached(TlSema *s, const TlNodeList *body)
       tl_report(s->diags, W0204, body->data[at + 1]->range, by);
 }
 
-/* What a statement's value is called, when computing it does nothing; NULL else. */
-static const char *
-idle_value(const TlNode *v)
+const char *
+tl_idle_value(const TlNode *v)
 {
    switch (v->kind) {
    case TL_AST_COMPARE:
@@ -382,6 +404,10 @@ tl_report_idle(TlSema *s, const TlNode *value, const char *what)
               text);
    else if (value->kind == TL_AST_COMPARE)
       tl_help(s->diags, "'=' assigns, '==' compares");
+   else if (value->kind == TL_AST_BINARY && tl_ast_Binary(value)->left->kind == TL_AST_NAME)
+      tl_help(s->diags, "%s %s= .. changes '%s', and = .. sets a variable",
+              tl_ast_Name(tl_ast_Binary(value)->left)->id, tl_ast_op_text[tl_ast_Binary(value)->op],
+              tl_ast_Name(tl_ast_Binary(value)->left)->id);
 }
 
 static bool
@@ -438,7 +464,7 @@ check_statement(void *user, TlNode *n)
       check_ending(s, tl_ast_While(n));
    if (n->kind == TL_AST_EXPR_STMT) {
       const TlNode *v = tl_ast_ExprStmt(n)->value;
-      const char *what = idle_value(v);
+      const char *what = tl_idle_value(v);
       if (what && (v->kind == TL_AST_COMPARE || !has_call(v)))
          tl_report_idle(s, v, what);
    }
@@ -601,11 +627,11 @@ report_late(TlSema *s)
 }
 
 void
-tl_sema_lint(TlSema *s, const TlNames *names)
+tl_sema_lint(TlSema *s, const TlNames *names, const TlFunc *compiled)
 {
    assert(s->impl->main);
    const TlNodeList *body = &s->impl->main->ast->body;
-   Lint l = {.s = s, .names = names};
+   Lint l = {.s = s, .names = names, .compiled = compiled};
    find_functions(&l);
    for (size_t i = 0; i < names->mentions.len; i++)
       check_mention(&l, &names->mentions.data[i]);
@@ -669,7 +695,7 @@ tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f, const ch
    tl_sema_lint_func(s, f, own);
    if (!tl_sema_has_effect(f))
       tl_vec_push(s->arena, &s->impl->idle, own);
-   tl_sema_lint(s, names);
+   tl_sema_lint(s, names, f);
    tl_diags_sort(&q.diags);
    TlDiag **link = &q.diags.first;
    for (TlDiag *d = *link; d; d = d->next) {

@@ -6,8 +6,9 @@
 #include "sema/sema.h"
 
 /* Of the compiled functions of the main file: names that nothing binds, on ways too that no
- * specialisation takes, and the groups of warnings.def that are about the text. */
-void tl_sema_lint(TlSema *s, const TlNames *names);
+ * specialisation takes, and the groups of warnings.def that are about the text.  Of the kernel
+ * `compiled` (may be NULL) types are those that its arguments have. */
+void tl_sema_lint(TlSema *s, const TlNames *names, const TlFunc *compiled);
 /* What these, and launches of the kernel in its file, warn of in a kernel that was compiled, by the
  * groups that a run shows; of other kernels nothing.  Nothing is reported. */
 const TlDiag *tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f,

@@ -907,7 +907,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
       WarpsPlace place = {.warps = warps, .range = tl_ast_name_range(s->sources, p.fn->node)};
       for (size_t i = 0; i < p.ast->decorators.len; i++)
          find_warps(&place, p.ast->decorators.data[i]);
-      tl_report(s->diags, E0404, place.range, (unsigned)warps);
+      tl_report_warps(s, place.range, warps);
       return NULL;
    }
    TlFunc *f = tl_func_new(s->ir, tl_kernel_name(p.fn), p.fn->node->range);

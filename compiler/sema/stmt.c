@@ -412,12 +412,14 @@ exec_expr(TlSema *s, TlFrame *f, const TlNode *value)
    const TlOp *before = block ? block->last : NULL;
    TlSv v = tl_eval_expr(s, f, value);
    usable(s, f, v, value->range);
-   bool is_call = value->kind == TL_AST_CALL && s->diags->num_errors == errors;
-   if (is_call && block && block == s->b.block && is_idle(block, before))
+   bool does_nothing =
+      s->diags->num_errors == errors && block && block == s->b.block && is_idle(block, before);
+   if (value->kind == TL_AST_CALL && does_nothing)
       check_call_used(s, f, value, &v);
    keep_promise(s, f, value, &v);
-   if (value->kind == TL_AST_COMPARE && v.kind == TL_SV_VALUE)
-      tl_report_idle(s, value, "comparison");
+   const char *what = v.kind == TL_SV_VALUE ? tl_idle_value(value) : NULL;
+   if (what && (value->kind == TL_AST_COMPARE || does_nothing))
+      tl_report_idle(s, value, what);
 }
 
 static void

@@ -34,3 +34,6 @@ def next_power_of_2(n):
         raise TypeError("next_power_of_2 takes an integer, not %s %r; a quotient is one by //"
                         % (type(n).__name__, n))
     return 1 << (n - 1).bit_length() if n > 0 else 0
+
+
+__getattr__ = _absent.attribute_of(globals())

@@ -6,6 +6,7 @@ import sys
 _STAGES = "it is part of Triton's compiler, and kernels are compiled by tilec"
 _PLUGINS = "tilec's backends are built in"
 _INSTRUMENTS = "tilec's profiler instruments no kernels"
+_MOVED = "nor has Triton 3.6; it is `%s` now"
 
 MODULES = {
     "triton._C.libproton": "its times are those of CUDA events; triton.profiler is there",
@@ -14,8 +15,11 @@ MODULES = {
     "triton.backends.nvidia": _PLUGINS,
     "triton.compiler.code_generator": _STAGES,
     "triton.experimental.gsan": "tilec checks accesses itself: TRITON_INTERPRET=1, or debug=True",
-    "triton.language.extra.hip": "tilec compiles for NVIDIA's GPUs",
+    "triton.language.extra.hip": "tilec compiles for NVIDIA's GPUs; for any GPU it is "
+                                 "`from triton.language.extra import libdevice`",
+    "triton.language.libdevice": _MOVED % "from triton.language.extra import libdevice",
     "triton.language.semantic": _STAGES,
+    "triton.ops": "nor has Triton 3.6; its kernels went to the repository triton-lang/kernels",
     "triton.profiler.hooks.hook": "knobs.runtime.launch_enter_hook and launch_exit_hook take hooks",
     "triton.profiler.hooks.instrumentation": _INSTRUMENTS,
     "triton.profiler.language": _INSTRUMENTS + "; scopes are the host's, triton.profiler.scope",
@@ -25,6 +29,8 @@ MODULES = {
     "triton.tools.build_extern": "tilec has libdevice's functions built in",
     "triton.tools.compile": "`tilec build` compiles ahead of time",
     "triton.tools.disasm": "tilec makes PTX; `cuobjdump -sass` shows what the driver makes of it",
+    "triton.tools.experimental_descriptor": _MOVED % "from triton.tools.tensor_descriptor import "
+                                                      "TensorDescriptor",
     "triton.tools.link": "`tilec build` compiles ahead of time",
     "triton.tools.triton_to_gluon_translater": "tilec does not compile Gluon",
 }
@@ -54,6 +60,33 @@ NAMES = {
     "triton.testing": ("`compute-sanitizer` and `nvidia-smi` do it", "cuda_memcheck set_gpu_clock"),
     "triton.tools": (_STAGES, "LinearLayout"),
 }
+
+# Names that versions before 3.6 had: what takes their place.
+_FORMER = {
+    "triton": {"ops": "its kernels went to the repository triton-lang/kernels",
+               "libdevice": "from triton.language.extra import libdevice"},
+    "triton.runtime": {"nvsmi": "`nvidia-smi`"},
+    "triton.testing": {
+        "allclose": "triton.testing.assert_close(x, y), or torch.allclose(x, y)",
+        "assert_almost_equal": "triton.testing.assert_close(x, y)",
+        "mask_tensor": "torch.where", "sparsify_tensor": "x.to_sparse() of torch",
+        "random": "torch.randn", "nvsmi": "`nvidia-smi`"},
+}
+
+
+def attribute_of(space):
+    """The __getattr__ of a module with these globals: what was meant, or took the name's place."""
+    module = space["__name__"]
+
+    def missing(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        import tilec
+        former = _FORMER.get(module, {}).get(name)
+        raise AttributeError("module '%s' has no attribute '%s'%s"
+                             % (module, name, "; Triton 3.6 has none either: " + former if former
+                                else tilec.meant(name, [n for n in space if n[0] != "_"])))
+    return missing
 
 
 class _Refusing(type):

@@ -311,3 +311,4 @@ def get_max_simd_tflops(dtype, clock_rate, device=None):
 
 
 _absent.declare(globals())
+__getattr__ = _absent.attribute_of(globals())

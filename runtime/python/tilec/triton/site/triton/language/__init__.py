@@ -1,5 +1,6 @@
 """triton.language on the host: types, constants, and the names of what kernels call."""
 from . import core, math, names, random, standard, target_info
+from .. import _absent
 from .core import (PropagateNan, TRITON_MAX_TENSOR_NUMEL, bfloat16, block_type, condition, const,
                    constexpr, constexpr_type, dtype, float16, float32, float64, float8e4b15,
                    float8e4b8, float8e4nv, float8e5, float8e5b16, int1, int16, int32, int64, int8,
@@ -30,9 +31,4 @@ def str_to_ty(name, c=None):
     return _TYPES[name]
 
 
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    import tilec
-    raise AttributeError("module 'triton.language' has no attribute '%s'%s"
-                         % (name, tilec.meant(name, globals())))
+__getattr__ = _absent.attribute_of(globals())

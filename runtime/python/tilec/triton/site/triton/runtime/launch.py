@@ -32,21 +32,24 @@ _EXIT = knobs.runtime_knobs.launch_exit_hook.calls
 # Options of Triton's that ask for another way to the same result, or for none.
 _IGNORED = frozenset("""
     allow_fp8e4b15 allow_fp8e4nv arch backend_name cluster_dims debug default_dot_input_precision
-    deprecated_fp8_dot_operand_dtypes enable_persistent enable_warp_specialization extern_libs
-    instrumentation_mode kpack launch_pdl
-    matrix_instr_nonkdim max_num_imprecise_acc_default multibuffer num_buffers_warp_spec
-    num_consumer_groups ptx_options ptx_version reg_dec_producer reg_inc_consumer sanitize_overflow
-    supported_fp8_dtypes waves_per_eu warp_size""".split())
+    deprecated_fp8_dot_operand_dtypes extern_libs instrumentation_mode kpack launch_pdl
+    matrix_instr_nonkdim max_num_imprecise_acc_default multibuffer ptx_options ptx_version
+    sanitize_overflow supported_fp8_dtypes waves_per_eu warp_size""".split())
+# Of versions before 3.6, which has none of them.
+_FORMER = frozenset("""
+    enable_persistent enable_warp_specialization num_buffers_warp_spec num_consumer_groups
+    reg_dec_producer reg_inc_consumer""".split())
 _FOLLOWED = ("num_warps", "num_stages", "enable_fp_fusion", "enable_reflect_ftz", "ir_override")
 _COUNTS = frozenset(["num_warps", "num_stages", "num_ctas"])
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
-_OPTIONS = frozenset([*_FOLLOWED, *_UNMET, *_IGNORED])
+_OPTIONS = frozenset([*_FOLLOWED, *_UNMET, *_IGNORED, *_FORMER])
 # What people give to a launch that takes it elsewhere.
 _OTHER_WORDS = {"stream": "; a launch goes to torch's current stream: with torch.cuda.stream(s): ..",
                 "grid": "; the grid stands in brackets: kernel[grid](..)",
                 "warmup": "; kernel.warmup(.., grid=grid) compiles without a launch",
                 "device": "; a kernel runs where its arrays are",
+                "warp_specialize": "; it is a keyword of loops: tl.range(.., warp_specialize=True)",
                 "interpret": "; TRITON_INTERPRET=1 in the environment interprets"}
 _warned = set()
 
@@ -595,6 +598,14 @@ class Launcher:
                                        "do_not_specialize: take it out of one" % p.name)
         for name, value in options.items():
             if name in _FOLLOWED or name in _IGNORED:
+                continue
+            if name in _FORMER:
+                if value and name not in _warned:
+                    _warned.add(name)
+                    warnings.warn("kernel '%s': %s=%s has no effect, and Triton 3.6 has no such option: leave it "
+                                  "out; loops are shared among warps where it pays, or by tl.range(.., "
+                                  "warp_specialize=True)" % (self.jit.__name__, name, value),
+                                  stacklevel=tilec.users_level())
                 continue
             if name not in _UNMET:
                 known = [*self.jit.arg_names, *_OPTIONS]
