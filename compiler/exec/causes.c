@@ -114,15 +114,19 @@ left_alone(TlLaunched *l, const TlReach *r)
    long long count = tl_reach_count(l, r->arg);
    if (c->step != 1 || r->start || r->end >= count)
       return NULL;
-   if (c->limit >= 0 && c->num == tl_reach_row(l, r->arg))
+   if (c->limit >= 0 && c->axis < 0 && c->num == tl_reach_row(l, r->arg))
       return tl_arena_printf(l->arena,
                              "nothing moves the index from row to row: the program's number, or "
                              "the loop's index, times the stride, which is %lld",
                              (long long)c->num);
    if (c->limit >= 0 && c->limit < count && c->natural >= c->limit)
       return tl_arena_printf(l->arena,
-                             "nothing gets so far: the mask ends at %s, and '%s' has %lld elements",
-                             number_text(l, c->limit_name, c->limit), name, count);
+                             "nothing gets so far: the mask ends at %s, and '%s' has %lld "
+                             "elements%s",
+                             number_text(l, c->limit_name, c->limit), name, count,
+                             c->limit_name ? tl_arena_printf(l->arena, ": for all of them %s=%lld",
+                                                             c->limit_name, count)
+                                           : "");
    if (c->axis < 0 || c->natural >= count)
       return NULL;
    long long wanted = programs_for(c, l, count), each = c->natural / l->grid[c->axis];

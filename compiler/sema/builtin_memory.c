@@ -187,17 +187,27 @@ has_result_fraction(const TlValue *v, unsigned *steps)
    return false;
 }
 
-/* x + 0.5, of a fraction: what follows cuts it off, to round it. */
+/* x + 0.5, of a fraction: what follows cuts it off, to round it.  `half`: what is added. */
 static bool
-rounds_up(const TlOp *op, unsigned *steps)
+is_rounding(const TlValue *v, unsigned *steps, double *half)
 {
-   double half;
-   if (op->opcode != TL_OP_ADD && op->opcode != TL_OP_SUB)
+   const TlOp *op = v->def;
+   if (!op || (op->opcode != TL_OP_ADD && op->opcode != TL_OP_SUB))
       return false;
    for (unsigned i = 0; i < 2; i++)
-      if (tl_is_number(tl_arg(op, i), &half) && fabs(half) == 0.5)
+      if (tl_is_number(tl_arg(op, i), half) && fabs(*half) == 0.5) {
+         *half = op->opcode == TL_OP_SUB && i == 1 ? -*half : *half;
          return has_fraction(tl_arg(op, 1 - i), steps);
+      }
    return false;
+}
+
+/* where(x < 0, x - 0.5, x + 0.5): what is negative is rounded by - 0.5. */
+static bool
+has_choice_fraction(const TlValue *v, unsigned *steps)
+{
+   double half;
+   return !is_rounding(v, steps, &half) && has_fraction(v, steps);
 }
 
 /* May the value have a fraction?  What was rounded has none, nor what integers and whole numbers
@@ -237,10 +247,10 @@ has_fraction(const TlValue *v, unsigned *steps)
    case TL_OP_IF:
       return has_result_fraction(v, steps);
    case TL_OP_SELECT:
-      return has_fraction(tl_arg(op, 1), steps) || has_fraction(tl_arg(op, 2), steps);
+      return has_choice_fraction(tl_arg(op, 1), steps) || has_choice_fraction(tl_arg(op, 2), steps);
    case TL_OP_ADD:
    case TL_OP_SUB:
-      if (rounds_up(op, steps))
+      if (is_rounding(v, steps, &number) && number > 0)
          return false;
       /* fall through */
    case TL_OP_MUL:

@@ -405,9 +405,10 @@ tl_report_idle(TlSema *s, const TlNode *value, const char *what)
    else if (value->kind == TL_AST_COMPARE)
       tl_help(s->diags, "'=' assigns, '==' compares");
    else if (value->kind == TL_AST_BINARY && tl_ast_Binary(value)->left->kind == TL_AST_NAME)
-      tl_help(s->diags, "%s %s= .. changes '%s', and = .. sets a variable",
-              tl_ast_Name(tl_ast_Binary(value)->left)->id, tl_ast_op_text[tl_ast_Binary(value)->op],
-              tl_ast_Name(tl_ast_Binary(value)->left)->id);
+      tl_help(s->diags, "assign it to a name, return it, or change '%s' by it: %s %s= ..",
+              tl_ast_Name(tl_ast_Binary(value)->left)->id,
+              tl_ast_Name(tl_ast_Binary(value)->left)->id,
+              tl_ast_op_text[tl_ast_Binary(value)->op]);
 }
 
 static bool

@@ -534,6 +534,34 @@ check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return true;
 }
 
+/* load(bias + n, m < M): the columns' values by the mask of the rows. */
+static bool
+check_other_axis(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   TlTerm stride;
+   TlSum index;
+   if (!b->is_upper || !tl_lint_argument(&b->limit) || x->pointers->type->rank != 1 ||
+       x->num_bounds != 1 || !tl_lint_has_dim(&b->index, 0) ||
+       !tl_lint_index(f, x, 0, &stride, &index))
+      return false;
+   int own = -1, other = -1; /* axes that the pointers have alone, and the mask */
+   for (int axis = 0; axis < TL_LINT_AXES; axis++) {
+      bool in_mask = tl_lint_has_program(&b->index, axis);
+      if (tl_lint_has_program(&index, axis) && !in_mask)
+         own = axis;
+      else if (in_mask && !tl_lint_has_program(&index, axis))
+         other = axis;
+   }
+   if (own < 0 || other < 0)
+      return false;
+   const TlValue *size = tl_lint_grid_size(f, own);
+   tl_report(s->diags, W0265, tl_lint_bound_range(s, b), tl_source_name(x->op), own);
+   tl_help(s->diags, "compare the offsets that the pointers have, of program_id(%d): offsets < %s",
+           own, size && size->name ? size->name : "their size");
+   return true;
+}
+
 /* i = pid * BLOCK + lane, mask=pid < n */
 static bool
 check_program_mask(TlLintFacts *f, const TlLintAccess *x)
@@ -626,6 +654,20 @@ is_open_along(TlLintFacts *f, const TlLintAccess *x, const TlSum *index)
    return false;
 }
 
+/* (m < M) & (n < N) of a square tile, in want of (m < M)[:, None]: does the mask hold this bound of
+ * another access, of the other dimension? */
+static bool
+is_turned(const TlLintAccess *x, const TlBound *b)
+{
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlBound *own = &x->bound[i];
+      if (own->is_upper && own->is_strict == b->is_strict && tl_same_sum(&own->limit, &b->limit) &&
+          tl_lint_has_dim(&own->index, 0) != tl_lint_has_dim(&b->index, 0))
+         return true;
+   }
+   return false;
+}
+
 /* A mask of columns alone, where rows are cut over the grid or compared elsewhere. */
 static bool
 check_partial(TlLintFacts *f, const TlLintAccess *x)
@@ -649,7 +691,12 @@ check_partial(TlLintFacts *f, const TlLintAccess *x)
             continue;
          tl_report(s->diags, W0240, x->op->range, tl_source_name(x->op),
                    limiting_argument(&b->limit)->name);
-         tl_help(s->diags, "add to its mask: & (%s)", bound_text(s, b));
+         if (is_turned(x, b))
+            tl_help(s->diags, "its own (%s) goes along the %s: write (%s)%s", bound_text(s, b),
+                    tl_lint_has_dim(&b->index, 0) ? "columns" : "rows", bound_text(s, b),
+                    tl_lint_has_dim(&b->index, 0) ? "[:, None]" : "[None, :]");
+         else
+            tl_help(s->diags, "add to its mask: & (%s)", bound_text(s, b));
          tl_note(s->diags, N0200, y->op->range, "the mask of the same elements here does");
          return true;
       }
@@ -964,7 +1011,8 @@ tl_lint_masks(TlLintFacts *f)
          if (b->compare->range.file == main)
             is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_remainder(f, b) ||
                             check_step(f, x, b) || check_same_mask(f, x, b) ||
-                            check_first_only(f, x, b) || check_rounds(f, x, b);
+                            check_first_only(f, x, b) || check_other_axis(f, x, b) ||
+                            check_rounds(f, x, b);
       }
       if (!is_limit_told && x->op->range.file == main)
          is_limit_told =
