@@ -122,6 +122,18 @@ stretch(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape, TlRange ran
    return tl_t1(&s->b, TL_OP_BROADCAST, type, v);
 }
 
+/* Of a value that lacks dimensions beside a tile of such a shape. */
+static void
+help_dimension(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape)
+{
+   const char *name = v->name ? v->name : "x";
+   if (v->type->rank == 1 && rank == 2 && v->type->shape[0] == shape[0])
+      tl_help(s->diags, "add dimensions where they belong: %.60s[:, None], one value for each row",
+              name);
+   else
+      tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
+}
+
 bool
 tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
 {
@@ -149,7 +161,8 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
          else if (turned)
             tl_help(s->diags, "%s, or both are indexed by the same rows and columns", turned);
          else if (x->rank != y->rank || (x->rank == 1 && y->rank == 1))
-            tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
+            help_dimension(s, x->rank < y->rank ? *a : *b, x->rank < y->rank ? y->rank : x->rank,
+                           x->rank < y->rank ? y->shape : x->shape);
          return false;
       }
       shape[d] = m > n ? m : n;
@@ -185,7 +198,7 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
                  "are rows[:, None] * stride + columns[None, :]; one number for each row is "
                  "tl.sum(x, axis=1)");
       else if (t->rank < rank)
-         tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
+         help_dimension(s, v, rank, shape);
       else if (elems == tl_type_num_elems(t))
          tl_help(s->diags, "only a dimension of size 1 grows; another shape of as many elements is "
                            "tl.reshape(x, shape)");

@@ -3,6 +3,7 @@
 #include "sema/impl.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 enum { DOT_A, DOT_B, DOT_ACC, DOT_PRECISION, DOT_TF32, DOT_IMPRECISE, DOT_OUT };
@@ -14,6 +15,16 @@ note_operands(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
            tl_type_cstr(s->arena, a->type));
    tl_note(s->diags, N0250, tl_call_arg_range(call, DOT_B), "right",
            tl_type_cstr(s->arena, b->type));
+}
+
+/* As it is written, where that is a name; else "a" or "b". */
+static const char *
+operand_text(TlSema *s, const TlCall *call, unsigned i)
+{
+   const char *text = tl_range_text(s, tl_call_arg_range(call, i)), *c = text;
+   while (isalnum((unsigned char)*c) || *c == '_')
+      c++;
+   return *text && !*c ? text : i ? "b" : "a";
 }
 
 static bool
@@ -36,7 +47,11 @@ check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
    if (x != y && !(tl_dtype_is_fp8(x) && tl_dtype_is_fp8(y))) {
       tl_report(s->diags, E0330, call->range, tl_dtype_info[x].text, tl_dtype_info[y].text);
       note_operands(s, call, a, b);
-      tl_help(s->diags, "cast one operand: b.to(a.dtype)");
+      bool is_mixed = tl_dtype_is_float(x) != tl_dtype_is_float(y); /* weights, say */
+      unsigned own =
+         is_mixed ? tl_dtype_is_float(x) : tl_dtype_info[x].bits <= tl_dtype_info[y].bits;
+      tl_help(s->diags, "cast one operand: %s.to(%s.dtype)", operand_text(s, call, own),
+              operand_text(s, call, !own));
       return false;
    }
    if (x == TL_U8) {
