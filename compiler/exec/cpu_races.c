@@ -169,9 +169,7 @@ take_cell(TlExecCell *c, uint32_t me, uint32_t bits, bool *changes)
    do {
       uint32_t writer = (uint32_t)was;
       *changes = writer ? (uint32_t)(was >> 32) != bits : first_changes;
-      uint32_t changed = *changes                    ? CHANGED
-                         : (writer & ~CHANGED) == me ? writer & CHANGED
-                                                     : 0;
+      uint32_t changed = *changes ? CHANGED : (writer & ~CHANGED) == me ? writer & CHANGED : 0;
       now = (uint64_t)bits << 32 | me | changed;
    } while (!atomic_compare_exchange_weak(&c->written, &was, now));
    return (uint32_t)was & ~CHANGED;
