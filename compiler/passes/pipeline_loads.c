@@ -671,6 +671,15 @@ tl_pipe_carries_products(const TlPipe *p)
    return false;
 }
 
+/* Is the product one by wgmma that only adds to a value which the loop carries? */
+static bool
+is_sum(const TlPipe *p, const TlOp *dot)
+{
+   const TlValue *acc = tl_arg(dot, 2), *sum = tl_result(dot, 0);
+   return !acc->def && acc->block == p->body && acc->index > 0 && !acc->uses->next &&
+          !sum->uses->next && tl_arg(p->body->last, acc->index - 1) == sum && tl_is_by_wgmma(dot);
+}
+
 static bool
 only_sums(const TlPipe *p, bool may_read_fragments)
 {
@@ -678,16 +687,42 @@ only_sums(const TlPipe *p, bool may_read_fragments)
    for (const TlOp *op = p->body->first; op; op = op->next) {
       if (op->opcode != TL_OP_DOT)
          continue;
-      const TlValue *acc = tl_arg(op, 2), *sum = tl_result(op, 0), *a = tl_arg(op, 0);
-      bool is_carried = !acc->def && acc->block == p->body && acc->index > 0 && !acc->uses->next &&
-                        !sum->uses->next && tl_arg(p->body->last, acc->index - 1) == sum;
+      const TlValue *a = tl_arg(op, 0);
       bool is_read = a->type->kind == TL_TYPE_MEMDESC ||
                      (may_read_fragments && tl_value_is(a, TL_OP_LOCAL_LOAD));
-      if (!is_carried || !is_read || !tl_is_by_wgmma(op))
+      if (!is_sum(p, op) || !is_read)
          return false;
       any = true;
    }
    return any;
+}
+
+/* Does the body itself fill a buffer that the product reads?  What fills a ring comes ahead. */
+static bool
+reads_filled_buffer(const TlPipe *p, const TlOp *dot)
+{
+   for (unsigned i = 0; i < 2; i++) {
+      const TlOp *op = tl_arg(dot, i)->def;
+      while (op && op->opcode == TL_OP_LOCAL_TRANS)
+         op = tl_arg(op, 0)->def;
+      if (op && op->opcode == TL_OP_LOCAL_ALLOC && op->block == p->body && !becomes_ring(p, op))
+         return true;
+   }
+   return false;
+}
+
+bool
+tl_pipe_waits_for_sum(const TlPipe *p)
+{
+   const TlOp *only = NULL;
+   for (const TlOp *op = p->body->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT) {
+         if (only)
+            return false;
+         only = op;
+      }
+   return only && is_sum(p, only) &&
+          (tl_arg(only, 0)->type->kind != TL_TYPE_MEMDESC || reads_filled_buffer(p, only));
 }
 
 bool

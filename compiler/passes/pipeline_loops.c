@@ -234,8 +234,8 @@ choose_distance(TlPipe *p)
    bool only_sums = tl_pipe_only_sums_products(p);
    p->issues_late = !only_sums && waits_late(p) && tl_only_by_wgmma(p->body) &&
                     tl_peak_words(p->cx->scratch, p->body) <= MOST_WORDS_OF_LATE_COPIES;
-   if (p->issues_late)
-      return; /* what the last product reads is written behind the wait in the middle */
+   if (p->issues_late || tl_pipe_waits_for_sum(p))
+      return; /* what the last product reads is written behind a wait for it */
    if (has_room_for_another(p, true))
       p->stages++;
    else if (only_sums && pays_to_issue_behind(p))
@@ -253,7 +253,8 @@ choose_distance_of_boxes(TlPipe *p)
 {
    bool only_sums = tl_pipe_only_sums_products(p);
    p->ahead = p->stages - 1;
-   if (only_sums ? num_products(p->body) == 1 : !tl_pipe_carries_products(p))
+   if (only_sums ? num_products(p->body) == 1
+                 : !tl_pipe_carries_products(p) || tl_pipe_waits_for_sum(p))
       return true;
    p->issues_late = !only_sums && waits_late(p) && !has_room_for_another(p, false);
    if (p->issues_late)

@@ -111,6 +111,10 @@ uint64_t tl_pipe_buffer_bytes(const TlPipe *p, const TlBlock *block);
 bool tl_pipe_only_sums_products(const TlPipe *p);
 /* The same where left operands may also be read from a buffer: nothing is computed between. */
 bool tl_pipe_only_multiplies(const TlPipe *p);
+/* Is the body's only product a sum that is waited for before the iteration ends?  Where no other
+ * wait comes before what it reads is written again, it goes on into the next iteration only if it
+ * reads nothing that the body writes, registers or buffers (delay_waits). */
+bool tl_pipe_waits_for_sum(const TlPipe *p);
 /* Does a product by wgmma end up in what the body carries, unread?  It may go on into the next
  * iteration (sink_waits), under the same condition. */
 bool tl_pipe_carries_products(const TlPipe *p);
