@@ -82,32 +82,38 @@ live(Walk *w, const TlValue *v, uint32_t birth)
    w->change[w->death[v->id]] -= w->words[v->id];
 }
 
+static void
+find_changes(Walk *w)
+{
+   tl_map_init(&w->number, w->arena);
+   number_ops(w, w->func->body->block);
+   w->last = tl_new_array(w->arena, uint32_t, w->ops.len + 1);
+   w->death = tl_new_array(w->arena, uint32_t, w->func->next_value_id);
+   w->change = tl_new_array(w->arena, int64_t, w->ops.len + 1);
+   for (uint32_t n = (uint32_t)w->ops.len; n-- > 0;) {
+      const TlOp *parent = tl_parent(w->ops.data[n]);
+      w->last[n] = w->last[n] > n ? w->last[n] : n;
+      if (parent && w->last[number_of(w, parent)] < w->last[n])
+         w->last[number_of(w, parent)] = w->last[n];
+   }
+   find_deaths(w);
+   for (uint32_t n = 0; n < w->ops.len; n++) {
+      const TlOp *op = w->ops.data[n];
+      for (unsigned i = 0; i < op->num_results; i++)
+         live(w, tl_result(op, i), w->last[n]);
+      for (unsigned r = 0; r < op->num_regions; r++)
+         for (unsigned i = 0; i < op->regions[r]->block->num_args; i++)
+            live(w, op->regions[r]->block->args[i], n);
+   }
+}
+
 /* Only operations with an effect count where `held` is true. */
 static uint32_t
 most_words(TlArena *arena, const TlFunc *f, const uint32_t *words, bool held, const TlOp **at)
 {
    Walk w = {.arena = arena, .func = f, .words = words};
-   tl_map_init(&w.number, arena);
-   number_ops(&w, f->body->block);
-   w.last = tl_new_array(arena, uint32_t, w.ops.len + 1);
-   w.death = tl_new_array(arena, uint32_t, f->next_value_id);
-   w.change = tl_new_array(arena, int64_t, w.ops.len + 1);
-   for (uint32_t n = (uint32_t)w.ops.len; n-- > 0;) {
-      const TlOp *parent = tl_parent(w.ops.data[n]);
-      w.last[n] = w.last[n] > n ? w.last[n] : n;
-      if (parent && w.last[number_of(&w, parent)] < w.last[n])
-         w.last[number_of(&w, parent)] = w.last[n];
-   }
-   find_deaths(&w);
-   for (uint32_t n = 0; n < w.ops.len; n++) {
-      const TlOp *op = w.ops.data[n];
-      for (unsigned i = 0; i < op->num_results; i++)
-         live(&w, tl_result(op, i), w.last[n]);
-      for (unsigned r = 0; r < op->num_regions; r++)
-         for (unsigned i = 0; i < op->regions[r]->block->num_args; i++)
-            live(&w, op->regions[r]->block->args[i], n);
-   }
    int64_t now = 0, most = 0;
+   find_changes(&w);
    for (uint32_t n = 0; n < w.ops.len; n++) {
       now += w.change[n];
       if (now > most && !(held && tl_op_is_pure(w.ops.data[n]))) {
@@ -117,6 +123,21 @@ most_words(TlArena *arena, const TlFunc *f, const uint32_t *words, bool held, co
       }
    }
    return (uint32_t)most;
+}
+
+TlMap *
+tl_live_words(TlArena *arena, const TlFunc *f, const uint32_t *words)
+{
+   Walk w = {.arena = arena, .func = f, .words = words};
+   TlMap *live = tl_new(arena, TlMap);
+   int64_t now = 0;
+   tl_map_init(live, arena);
+   find_changes(&w);
+   for (uint32_t n = 0; n < w.ops.len; n++) {
+      now += w.change[n];
+      tl_map_put(live, w.ops.data[n], (void *)(uintptr_t)now);
+   }
+   return live;
 }
 
 uint32_t

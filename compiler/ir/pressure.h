@@ -46,6 +46,9 @@ tl_blocks_with(const TlTarget *target, uint32_t warps, uint32_t registers)
  * made by a pure operation is made again where it is used, so that its operands live until then. */
 uint32_t tl_pressure(TlArena *arena, const TlFunc *f, const uint32_t *words, const TlOp **at);
 
+/* Those that live at each operation: const TlOp * -> words, as uintptr_t; in arena. */
+TlMap *tl_live_words(TlArena *arena, const TlFunc *f, const uint32_t *words);
+
 /* The most of them that live at an operation with an effect: what threads hold while they wait for
  * a load or for each other.  Pure operations between two of those may go element by element. */
 uint32_t tl_held_words(TlArena *arena, const TlFunc *f, const uint32_t *words);

@@ -12,7 +12,9 @@
  *
  * Refused: loads that need a result of what is between, volatile ones, and those whose registers
  * would cost a block of the multiprocessor its place; outside of loops, where other blocks run
- * meanwhile, those that do not leave half of the warps a place.
+ * meanwhile, those that do not leave half of the warps a place.  A function without loops has each
+ * latency once and nothing else to do: there a load of two accesses may also go where less lives
+ * than elsewhere.
  *
  * Loops with products have rings for their operands and a balance of registers of their own: there
  * loads of a word or two go before the first wait or exchange of the iteration (the last row's
@@ -33,6 +35,7 @@ enum {
    USUAL_WORDS = 102,    /* that live in loops: ptxas is given a quarter more (codegen/cg.c) */
    WORDS_OF_HALF = 48,   /* that live where threads have 64 registers */
    FEW_WORDS = 2,        /* of a load beside products */
+   MOST_OF_ONE = 8,      /* of a load in a function without loops: two accesses */
    MOST_BESIDE = 16,     /* such loads of a loop */
 };
 
@@ -40,7 +43,9 @@ typedef struct Advance {
    TlPassCx *cx;
    TlFunc *func;
    uint32_t peak, advanced; /* words that live at once, and that this pass adds */
+   TlMap *alive;            /* operation -> words that lived there before; NULL: not asked for */
    TlOp *front;             /* the first exchange, NULL before there is one */
+   uint32_t held;           /* words that live at once from there on, with those of moved loads */
    TlMap behind;            /* operations from the first exchange on */
    TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
 } Advance;
@@ -65,12 +70,39 @@ enter_words(void *user, const TlValue *v)
    words[v->id] = words_of(v);
 }
 
-static uint32_t
-peak_of(TlPassCx *cx, const TlFunc *f)
+static bool
+has_loop(const TlBlock *block)
 {
-   uint32_t *words = tl_new_array(cx->scratch, uint32_t, f->next_value_id);
-   tl_walk_values(f->body->block, enter_words, words);
-   return tl_pressure(cx->scratch, f, words, NULL);
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block))
+      if (tl_is_loop(op))
+         return true;
+   return false;
+}
+
+static void
+count_words(Advance *a)
+{
+   uint32_t *words = tl_new_array(a->cx->scratch, uint32_t, a->func->next_value_id);
+   tl_walk_values(a->func->body->block, enter_words, words);
+   a->peak = tl_pressure(a->cx->scratch, a->func, words, NULL);
+   if (!has_loop(a->func->body->block) &&
+       a->peak + a->peak / 4 <= tl_registers_at_start(a->cx->target, a->func))
+      a->alive = tl_live_words(a->cx->scratch, a->func, words);
+}
+
+/* The most that live at the operation and at those inside of it. */
+static uint32_t
+alive_in(const Advance *a, const TlOp *op)
+{
+   uint32_t most = (uint32_t)(uintptr_t)tl_map_get(a->alive, op);
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      const TlBlock *block = op->regions[r]->block;
+      for (const TlOp *in = block->first; in; in = tl_walk_next(in, block)) {
+         uint32_t words = (uint32_t)(uintptr_t)tl_map_get(a->alive, in);
+         most = words > most ? words : most;
+      }
+   }
+   return most;
 }
 
 /* Threads meet in the operation, or in a loop of it. */
@@ -131,9 +163,10 @@ static bool
 has_room(const Advance *a, const TlOp *load)
 {
    const TlTarget *target = a->cx->target;
-   uint32_t words = a->peak + a->advanced + words_of(tl_result(load, 0));
+   uint32_t own = words_of(tl_result(load, 0)), local = a->held + own;
+   uint32_t words = a->peak + a->advanced + own;
    if (!tl_is_of_loop(load))
-      return words <= WORDS_OF_HALF;
+      return words <= WORDS_OF_HALF || (a->alive && own <= MOST_OF_ONE && local <= a->peak);
    uint32_t before = a->peak > USUAL_WORDS ? a->peak : USUAL_WORDS;
    uint32_t after = words > USUAL_WORDS ? words : USUAL_WORDS;
    uint32_t warps = tl_total_warps(a->func);
@@ -155,6 +188,7 @@ advance(Advance *a, TlOp *load)
       tl_map_put(&a->behind, a->slice.data[i], NULL);
    }
    a->advanced += words_of(tl_result(load, 0));
+   a->held += words_of(tl_result(load, 0));
    return true;
 }
 
@@ -171,7 +205,12 @@ advance_in(Advance *a, TlBlock *block)
       }
       if (!a->front && is_exchange(op)) {
          a->front = op;
+         a->held = 0;
          tl_map_init(&a->behind, a->cx->scratch);
+      }
+      if (a->front && a->alive) {
+         uint32_t alive = alive_in(a, op);
+         a->held = alive > a->held ? alive : a->held;
       }
       if (a->front && op->opcode == TL_OP_LOAD && has_room(a, op) && advance(a, op))
          changed = true;
@@ -243,7 +282,7 @@ tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
    bool changed = false;
    if (f->extra_warps)
       return false;
-   a.peak = peak_of(cx, f);
+   count_words(&a);
    changed |= advance_in(&a, top);
    for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
       for (unsigned r = 0; r < op->num_regions; r++)
