@@ -1,11 +1,12 @@
 /* Conversions that need not be: between equal layouts, of conversions (the outer reads the inner's
  * source), of values without operands or of one scalar (made in the other layout at once), of tiles
- * read from shared memory (read in the other layout, when that is no dearer).  And buffers filled
- * from another one of equal arrangement, as where a tile of a ring is used turned as well.
+ * read from shared memory (read in the other layout, when that is no dearer).  Of what was cast to
+ * a wider type the narrow values are exchanged.  And buffers filled from another one of equal
+ * arrangement, as where a tile of a ring is used turned as well.
  *
  * Each rewrite removes an operation or a use of one, turns a conversion into something else, or
- * moves it towards the start of the function, before operations that only rename elements, so this
- * ends. */
+ * moves it towards the start of the function, before operations that only rename elements or before
+ * such a cast, so this ends. */
 #include "ir/walk.h"
 #include "passes/lower/lower.h"
 #include "passes/pass.h"
@@ -77,6 +78,44 @@ move_up(TlPassCx *cx, TlFunc *f, TlOp *cvt)
    return true;
 }
 
+static int64_t
+wavefronts_of(TlPassCx *cx, const TlType *from, const TlType *to)
+{
+   TlConvertPlan *plan = tl_new(cx->scratch, TlConvertPlan);
+   if (!tl_plan_conversion(from->elem, from->layout, to->layout, plan))
+      return INT64_MAX;
+   return tl_place_conversion_wavefronts(plan, tl_dtype_info[tl_memory_dtype(from->elem)].bytes);
+}
+
+/* Before a cast to a wider type, where fewer bytes are exchanged.  The cast stays for its other
+ * users: to make it twice costs less than words that live in both layouts. */
+static bool
+move_before_cast(TlPassCx *cx, TlFunc *f, TlOp *cvt)
+{
+   TlValue *src = tl_arg(cvt, 0), *out = tl_result(cvt, 0);
+   TlOp *op = src->def;
+   if (!op || op->opcode != TL_OP_CAST)
+      return false;
+   TlValue *x = tl_arg(op, 0);
+   const TlType *type = tl_type_with_layout(f->module->types, x->type, out->type->layout);
+   if (tl_dtype_info[tl_memory_dtype(x->type->elem)].bytes >=
+          tl_dtype_info[tl_memory_dtype(out->type->elem)].bytes ||
+       wavefronts_of(cx, x->type, type) >= wavefronts_of(cx, src->type, out->type))
+      return false;
+   TlBuilder b = tl_builder_before(op);
+   TlMap map;
+   tl_map_init(&map, cx->scratch);
+   TlValue *moved = tl_t1(&b, TL_OP_CONVERT_LAYOUT, type, x);
+   TlOp *cast = tl_clone_op(&b, op, &map);
+   tl_set_arg(cast, 0, moved);
+   cast->results[0].type = out->type;
+   tl_replace_uses(out, tl_result(cast, 0));
+   tl_remove(cvt);
+   if (tl_is_unused(op))
+      tl_remove(op);
+   return true;
+}
+
 static bool
 elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
 {
@@ -100,7 +139,7 @@ elide(TlPassCx *cx, TlFunc *f, TlOp *cvt)
       make_again(cx, cvt);
       return true;
    }
-   return move_up(cx, f, cvt);
+   return move_up(cx, f, cvt) || move_before_cast(cx, f, cvt);
 }
 
 /* ---- buffers ---- */
