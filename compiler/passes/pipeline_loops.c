@@ -25,8 +25,9 @@
  * the copies to it come behind the wait for it (delay_waits).
  *
  * Where one stage fewer lets more blocks run side by side that would not fill a multiprocessor,
- * each group is copied to the stage that has just been read, behind its last reading: S stages then
- * run S iterations ahead, as Triton's num_stages - 1 buffers do.
+ * each group is copied to the stage that has just been read, behind its last reading, or behind the
+ * product that reads it where registers do not hold its operands: S stages then run S iterations
+ * ahead, as Triton's num_stages - 1 buffers do.
  *
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
@@ -510,19 +511,42 @@ build_transfers(TlPipe *p, Body *body, unsigned waited)
       issue_group(p, &b, &body->to, g);
 }
 
-/* The last operation of the body that reads the view, or what is a view of it. */
+/* Would all words that the product reads from registers and the body's sums not fit them? */
+static bool
+overflows(const TlPipe *p, const TlBlock *body, const TlOp *dot)
+{
+   unsigned words = tl_words_of_products(body);
+   for (unsigned i = 0; i < 2; i++)
+      words += tl_type_is_tile(tl_arg(dot, i)->type) ? tl_words_of(tl_arg(dot, i)->type) : 0;
+   return words > tl_registers_at_start(p->cx->target, p->func);
+}
+
 static void
-find_last_reading(const TlBlock *body, const TlMap *place, const TlValue *view, uintptr_t *last)
+note_place(const TlBlock *body, const TlMap *place, const TlOp *op, uintptr_t *last)
+{
+   while (op->block != body)
+      op = tl_parent(op);
+   uintptr_t at = (uintptr_t)tl_map_get(place, op);
+   *last = at > *last ? at : *last;
+}
+
+/* The last operation of the body that reads the view, or what is a view of it.  Operands that would
+ * not fit the registers are read piece by piece, while they are multiplied: by the product. */
+static void
+find_last_reading(const TlPipe *p, const TlBlock *body, const TlMap *place, const TlValue *view,
+                  uintptr_t *last)
 {
    for (const TlUse *u = view->uses; u; u = u->next) {
       const TlOp *op = u->user;
-      for (unsigned i = 0; i < op->num_results; i++)
-         if (op->results[i].type->kind == TL_TYPE_MEMDESC)
-            find_last_reading(body, place, &op->results[i], last);
-      while (op->block != body)
-         op = tl_parent(op);
-      uintptr_t at = (uintptr_t)tl_map_get(place, op);
-      *last = at > *last ? at : *last;
+      note_place(body, place, op, last);
+      for (unsigned i = 0; i < op->num_results; i++) {
+         const TlValue *v = &op->results[i];
+         if (v->type->kind == TL_TYPE_MEMDESC)
+            find_last_reading(p, body, place, v, last);
+         for (const TlUse *r = v->uses; r && op->opcode == TL_OP_LOCAL_LOAD; r = r->next)
+            if (r->user->opcode == TL_OP_DOT && overflows(p, body, r->user))
+               note_place(body, place, r->user, last);
+      }
    }
 }
 
@@ -578,7 +602,7 @@ place_refills(TlPipe *p, Body *body, const TlOp *top, const Stretch *copies, TlV
    for (unsigned g = 0; g < p->groups; g++) {
       for (size_t i = 0; i < p->loads.len; i++)
          if (p->loads.data[i].group == g)
-            find_last_reading(body->block, &place, view[i], &last);
+            find_last_reading(p, body->block, &place, view[i], &last);
       assert(last + 1 < ops.len && "what the loop carries is read before its yield");
       behind[g] = last;
       move_stretch(copies[g], ops.data[last + 1]);
