@@ -3,6 +3,7 @@
  * so no fragment has copies within a thread. */
 #include "passes/dot_layouts.h"
 #include "passes/coalesce.h"
+#include "passes/place/place.h"
 
 #include <assert.h>
 
@@ -357,24 +358,6 @@ tl_dim_together(const TlType *t)
    return fast + 2 < r ? r - 1 : fast;
 }
 
-/* Do neighbours along the last dimension come first, in the registers or else in the lanes?
- * Threads that hold every fourth row each and lie side by side along a row store a row at a
- * time. */
-static bool
-has_rows_together(const TlType *t)
-{
-   const TlLinear *l = t->layout;
-   unsigned r = t->rank;
-   uint32_t along = 1u << tl_ll_dim_shift(l, r - 1), across = 1u << tl_ll_dim_shift(l, r - 2);
-   for (unsigned i = 0; i < tl_ll_in_bits(l); i++) {
-      if (l->col[i] == along && l->log2_dim[r - 1])
-         return true;
-      if (l->col[i] == across && l->log2_dim[r - 2])
-         return false;
-   }
-   return true;
-}
-
 /* A 16-byte access is made by eight lanes at a time, who read so many rows of A. */
 static unsigned
 rows_at_a_time(const TlLinear *acc)
@@ -387,18 +370,45 @@ rows_at_a_time(const TlLinear *acc)
    return rows;
 }
 
+/* Every TL_FMA_FLIPPED steps along the slow dimension the groups of 16 bytes of a row come in
+ * another order, of up to eight: lanes that store to one column and go along the slow dimension
+ * reach eight times as many banks.  Who reads a whole row does not notice. */
+static void
+flip_rows(TlLinear *l, unsigned elem_bytes, uint32_t columns, uint32_t rows)
+{
+   assert(columns && rows && elem_bytes && (elem_bytes & (elem_bytes - 1)) == 0);
+   unsigned chunk = 4 - (unsigned)__builtin_ctz(elem_bytes), row = (unsigned)__builtin_ctz(columns);
+   for (unsigned i = 0; i < 3 && chunk + i < row && rows >> i > TL_FMA_FLIPPED; i++)
+      l->col[row + TL_FMA_LOG2_FLIPPED + i] ^= l->col[chunk + i];
+}
+
+/* Wavefronts of stores from its layout. */
+static int64_t
+store_wavefronts(const TlType *operand, const TlLinear *memory)
+{
+   return tl_place_shared_wavefronts(operand->layout, memory, tl_dtype_info[operand->dtype].bytes,
+                                     TL_TILE_STORE);
+}
+
 TlLinear
 tl_fma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand)
 {
    assert(operand->rank >= 2 && index < 2 && !f->is_mma);
-   unsigned order[TL_MAX_RANK], r = operand->rank;
+   unsigned order[TL_MAX_RANK], r = operand->rank, k = index == 0 ? r - 1u : r - 2u;
    for (unsigned d = 0; d < r; d++)
       order[d] = r - 1 - d;
-   if (index == 0 && (!has_rows_together(operand) || rows_at_a_time(&f->acc) > 2)) {
-      order[0] = r - 2;
-      order[1] = r - 1;
-   }
-   return tl_hw_shared_plain(r, operand->shape, order);
+   TlLinear by_k = tl_hw_shared_plain(r, operand->shape, order);
+   order[0] = index == 0 ? r - 2 : r - 1;
+   order[1] = k;
+   TlLinear plain = tl_hw_shared_plain(r, operand->shape, order), flipped = plain;
+   flip_rows(&flipped, tl_dtype_info[operand->dtype].bytes, operand->shape[order[0]],
+             operand->shape[k]);
+   TlLinear *best =
+      store_wavefronts(operand, &flipped) < store_wavefronts(operand, &plain) ? &flipped : &plain;
+   if (index == 0 && rows_at_a_time(&f->acc) <= 2 &&
+       store_wavefronts(operand, &by_k) <= store_wavefronts(operand, best))
+      best = &by_k;
+   return *best;
 }
 
 static TlLinear

@@ -71,9 +71,11 @@ unsigned tl_dot_elem_bits(const TlDotInput *in);
 const char *tl_why_no_mma(const TlTarget *target, const TlOp *dot);
 /* Why mma.sync computes it where the target has wgmma for its types, as a clause; or NULL. */
 const char *tl_why_no_wgmma(const TlTarget *target, const TlOp *dot);
-/* Shared arrangement of operand `index` of a multiply-add dot.  Columns of B lie together.  Of A it
- * is K, where K lies together in its registers: wide stores without bank conflicts, wide loads of
- * several k; else, and where eight lanes would read many rows from the same banks, its rows. */
+/* Shared arrangement of operand `index` of a multiply-add dot.  Rows of A, and columns of B, lie
+ * together, so that a thread reads several of one k at once; flipped where stores, by lanes that go
+ * along K, would all come to the same banks.  Of A it is K that lies together, for loads of several
+ * k, where stores have no more conflicts then and eight lanes do not read many rows at a time. */
+enum { TL_FMA_LOG2_FLIPPED = 2, TL_FMA_FLIPPED = 1 << TL_FMA_LOG2_FLIPPED }; /* k of one flip */
 TlLinear tl_fma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand);
 
 /* Shared arrangement of operand `index` of a matrix dot: rows along the dimension that lies

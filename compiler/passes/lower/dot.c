@@ -278,12 +278,13 @@ enum { MOST_CHUNK_REGS = 64, MOST_CHUNK_FMAS = 1024, MOST_STEP_FMAS = 256 };
 /* One operand: which of its registers a result register needs, for one k. */
 typedef struct Side {
    const TlValue *buffer;
-   unsigned index;             /* 0 A, 1 B */
-   TlLinear l;                 /* synthetic: chunk k bits first, then own bits */
-   uint32_t col[TL_LL_MAX_IN]; /* byte columns */
-   unsigned own_bits;          /* register bits that this operand shares with the result */
-   uint32_t own;               /* which register bits of the result those are */
-   uint32_t k_bytes;           /* byte stride of k */
+   unsigned index;                 /* 0 A, 1 B */
+   TlLinear l;                     /* synthetic: chunk k bits first, then own bits */
+   uint32_t col[TL_LL_MAX_IN];     /* byte columns */
+   unsigned own_bits;              /* register bits that this operand shares with the result */
+   uint32_t own;                   /* which register bits of the result those are */
+   uint32_t k_col[TL_LL_MAX_BITS]; /* byte columns of k: k_bytes << i, and what they flip */
+   uint32_t k_bytes;               /* byte stride of k */
    TlDtype dtype;
    const TlDotSplit *split;
 } Side;
@@ -322,9 +323,11 @@ make_side(const TlOp *op, unsigned index, const TlLinear *acc, unsigned chunk_bi
    s.split = tl_dot_split(t->dtype, tl_attr_int(op, TL_ATTR_PRECISION));
    unsigned es = tl_dtype_info[s.dtype].bytes;
    tl_ll_invert(t->layout, inv);
-   s.k_bytes = (uint32_t)inv[tl_ll_dim_shift(t->layout, k_dim)] * es;
+   for (unsigned i = 0; i < t->layout->log2_dim[k_dim]; i++)
+      s.k_col[i] = (uint32_t)inv[tl_ll_dim_shift(t->layout, k_dim) + i] * es;
+   s.k_bytes = s.k_col[0]; /* the first k flip nothing */
    for (unsigned i = 0; i < chunk_bits; i++)
-      s.col[n++] = s.k_bytes << i;
+      s.col[n++] = s.k_col[i];
    for (unsigned i = 0; i < acc->num[TL_HW_REG]; i++) {
       uint32_t offset = operand_offset(&s, acc, acc->col[i], t->layout, es);
       if (offset) {
@@ -350,18 +353,39 @@ compute_dtype(TlDtype in)
    return in == TL_FP64 ? TL_FP64 : TL_FP32;
 }
 
+/* Adds a run-time k to the place of a chunk: its rows, and what it flips within them.  Each bit of
+ * k flips one bit, those of neighbours are neighbours. */
+static void
+add_k(TlLowerCx *cx, const Side *s, TlValue *k, TlSharedRef *ref)
+{
+   TlValue *offset = tl_op2(cx, TL_OP_MUL, k, tl_i32(cx, s->k_bytes));
+   ref->base = ref->base ? tl_op2(cx, TL_OP_ADD, ref->base, offset) : offset;
+   unsigned left = 0;
+   for (unsigned i = 0; i < TL_LL_MAX_BITS && s->k_col[i]; i++) {
+      uint32_t flipped = s->k_col[i] ^ s->k_bytes << i;
+      assert(flipped < s->k_bytes && (flipped & (flipped - 1)) == 0);
+      if (flipped)
+         left = (unsigned)__builtin_ctz(flipped) - i;
+      ref->flipped |= flipped;
+   }
+   if (ref->flipped)
+      ref->flip = tl_op2(cx, TL_OP_AND, tl_op2(cx, TL_OP_SHL, k, tl_i32(cx, left)),
+                         tl_i32(cx, ref->flipped));
+}
+
 /* A chunk of an operand from k (NULL = 0) + more on, in the dtype of the arithmetic. */
 static TlValue *
 load_chunk(TlLowerCx *cx, const Side *s, TlValue *k, uint32_t more)
 {
    TlSharedRef ref = tl_memdesc_ref(cx, s->buffer);
-   if (k) {
-      TlValue *offset = tl_op2(cx, TL_OP_MUL, k, tl_i32(cx, s->k_bytes));
-      ref.base = ref.base ? tl_op2(cx, TL_OP_ADD, ref.base, offset) : offset;
-   }
+   uint32_t offset = 0; /* other bits than a chunk's */
+   if (k)
+      add_k(cx, s, k, &ref);
+   for (unsigned i = 0; more >> i; i++)
+      offset ^= more >> i & 1 ? s->k_col[i] : 0;
    TlSharedMap map = tl_shared_map_of_columns(cx, &s->l, s->col, tl_dtype_info[s->dtype].bytes);
    for (unsigned i = 0; i < map.num; i++)
-      map.offset[i] ^= more * s->k_bytes; /* other bits than a chunk's */
+      map.offset[i] ^= offset;
    TlValue *v = tl_shared_load(cx, &ref, &map, s->dtype);
    if (s->split->parts == 1) /* of several parts all bits are taken */
       v = rounded_part(cx, s->split, v);

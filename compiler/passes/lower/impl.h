@@ -107,9 +107,11 @@ typedef struct TlScratchSlot {
    uint32_t offset, bytes;
 } TlScratchSlot;
 typedef struct TlSharedRef {
-   TlValue *base;   /* i32 byte offset at run time, added to `offset`; NULL = none */
-   uint32_t offset; /* bytes */
-   TlExtent extent; /* what may be touched; end 0 = anything */
+   TlValue *base;    /* i32 byte offset at run time, added to `offset`; NULL = none */
+   uint32_t offset;  /* bytes */
+   TlExtent extent;  /* what may be touched; end 0 = anything */
+   TlValue *flip;    /* i32 at run time, XORed into the thread's part before; NULL = none .. */
+   uint32_t flipped; /* .. and the bits that it may have */
 } TlSharedRef;
 TlSharedRef tl_scratch_ref(TlLowerCx *cx, const TlOp *op);
 TlSharedRef tl_shared_part(TlSharedRef ref, uint32_t offset, uint32_t bytes); /* a part of it */

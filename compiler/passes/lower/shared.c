@@ -156,6 +156,9 @@ addresses(TlLowerCx *cx, const TlSharedRef *ref, const uint32_t *thread_cols,
    assert(n > 0);
    uint32_t bits;
    TlValue *thread = tl_thread_word(cx, thread_cols, &bits);
+   if (ref->flip)
+      thread = tl_op2(cx, TL_OP_XOR, thread, ref->flip);
+   bits |= ref->flipped;
    TL_VEC(TlValue *) parts = {0};
    TL_VEC(uint32_t) xors = {0};
    uint32_t *index = tl_new_array(cx->scratch, uint32_t, n);
