@@ -8,7 +8,9 @@ static const TlPassId clean_up[] = {TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_
 bool
 tl_pipeline_typed(TlPassCx *cx, TlFunc *f)
 {
-   return tl_run_passes_to_fixed_point(cx, f, clean_up, 4);
+   static const TlPassId typed[] = {
+      TL_PASS_fold, TL_PASS_cse, TL_PASS_licm, TL_PASS_group_invariants, TL_PASS_dce, TL_PASS_END};
+   return tl_run_passes_to_fixed_point(cx, f, typed, 4);
 }
 
 bool
