@@ -16,7 +16,8 @@ tl_pipeline_typed(TlPassCx *cx, TlFunc *f)
 bool
 tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
 {
-   static const TlPassId place[] = {TL_PASS_fold_dot_add,
+   static const TlPassId place[] = {TL_PASS_narrow_divisions,
+                                    TL_PASS_fold_dot_add,
                                     TL_PASS_reduce_thin_dots,
                                     TL_PASS_turn_products,
                                     TL_PASS_widen_loops,
