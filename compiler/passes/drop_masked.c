@@ -7,6 +7,7 @@
  * Ranges are found for each register, from lanes, warps, program ids and constants up; of signed
  * arithmetic, which does not overflow (ir/analysis.h).  Loads, stores and sums without a use lose
  * the accesses whose mask is never true; a mask that is true wherever it is left is dropped.
+ * Copies to shared memory of such a mask take the address of others.
  * `select`, and `and` of masks, lose the registers where one operand is always the outcome.
  * Arithmetic on what is left over is trim_registers' and dce's.
  * Refused: values with a register that nothing bounds; atomics whose result is used.
@@ -18,7 +19,7 @@
 
 #include <assert.h>
 
-enum { MAX_DEPTH = 24, LANES = 32, MOST_PROGRAMS = 65535 };
+enum { MAX_DEPTH = 48, LANES = 32, MOST_PROGRAMS = 65535 };
 
 typedef struct Range {
    int64_t lo, hi;
@@ -340,6 +341,32 @@ drop_accesses(Drop *d, TlOp *op)
    return true;
 }
 
+/* Copies to shared memory stay, which write zeros where the mask is false.  What they would read
+ * does not matter there: the address is that of another copy, and their own need not be known. */
+static bool
+share_addresses(Drop *d, TlOp *op)
+{
+   if (op->opcode != TL_OP_CP_ASYNC || !tl_pred(op))
+      return false;
+   TlValue *addresses = tl_arg(op, 1);
+   uint32_t n = tl_type_num_regs(addresses->type), shared = 0;
+   if (n == 1 || tl_type_num_regs(tl_pred(op)->type) != n)
+      return false;
+   while (shared + 1 < n && truth_of(d, tl_pred(op), shared) == NEVER)
+      shared++;
+   bool changed = false;
+   int64_t *index = tl_new_array(d->cx->scratch, int64_t, n);
+   for (uint32_t i = 0; i < n; i++) {
+      index[i] = truth_of(d, tl_pred(op), i) == NEVER ? shared : i;
+      changed |= index[i] != i;
+   }
+   if (!changed)
+      return false;
+   TlBuilder b = tl_builder_before(op);
+   tl_set_arg(op, 1, pick(&b, d->types, &addresses, 1, index, n));
+   return true;
+}
+
 /* ---- choices ---- */
 /* The last two operands of a select, or both of an `and` of masks, are what a register can be. */
 enum { FIRST, SECOND, COMPUTED };
@@ -419,7 +446,8 @@ tl_pass_drop_masked(TlPassCx *cx, TlFunc *f)
    const TlBlock *body = f->body->block;
    for (TlOp *op = tl_walk_inner(body), *next; op; op = next) {
       next = tl_walk_inner_next(op, body);
-      changed |= drop_accesses(&d, op) || drop_choices(&d, op, TL_OP_SELECT);
+      changed |=
+         drop_accesses(&d, op) || share_addresses(&d, op) || drop_choices(&d, op, TL_OP_SELECT);
    }
    for (TlOp *op = tl_walk_inner(body), *next; op; op = next) { /* of them truths were asked */
       next = tl_walk_inner_next(op, body);
