@@ -318,6 +318,12 @@ element_cost(const TlOp *op)
    return tl_dtype_is_float(to) ? 2 * ALU : ALU;
 }
 
+bool
+tl_place_is_long(const TlOp *op)
+{
+   return element_cost(op) > SHUFFLE_WAIT;
+}
+
 int64_t
 tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 {

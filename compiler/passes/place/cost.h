@@ -29,6 +29,9 @@ int64_t tl_place_cost_dot_operand(TlPlaceCosts *c, const TlDotForm *f, unsigned 
 /* The operation itself with this home: memory accesses by instructions and sectors, elementwise
  * work by registers (copies included), reductions by what crosses lanes and warps. */
 int64_t tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home);
+/* Does an elementwise operation take longer than a value's exchange between lanes, as a 64-bit
+ * quotient by what is not known does? */
+bool tl_place_is_long(const TlOp *op);
 
 /* How one warp of a layout accesses memory. */
 typedef struct TlAccessCost {

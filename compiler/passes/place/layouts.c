@@ -10,6 +10,7 @@
  *    free values again, by views of shared memory for dot operands, or by convert_layout.
  * Invariant: rewriting inserts whatever 2 and 3 left unequal, so decisions affect only speed. */
 #include "passes/place/impl.h"
+#include "passes/place/cost.h"
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "layout/convert_plan.h"
@@ -341,7 +342,8 @@ is_free_op(const TlPlace *p, const TlOp *op)
       return is_tile(tl_arg(op, 0)) && tl_is_free(p, tl_arg(op, 0));
    default:
       return tl_has_trait(op, TL_TRAIT_ELTWISE) && tl_has_trait(op, TL_TRAIT_PURE) &&
-             !tl_is_costly(op) && op->num_args && has_only_free_tiles(p, op);
+             !tl_is_costly(op) && !tl_place_is_long(op) && op->num_args &&
+             has_only_free_tiles(p, op);
    }
 }
 
