@@ -179,6 +179,8 @@ is_number_or_value(TlSema *s, const TlSv *v, TlRange range)
       return false;
    if (v->kind == TL_SV_VALUE || tl_sv_is_number(v))
       return true;
+   if (v->kind == TL_SV_LONG)
+      return tl_report(s->diags, E0210, range), false;
    tl_report(s->diags, E0280, range, tl_sv_describe(s, v));
    return tl_help_no_number(s, v) && false;
 }

@@ -181,6 +181,10 @@ refuse_value(TlSema *s, const TlCall *call, const TlSv *v, const char *param, Tl
    if (d && d->code == TL_DIAG_E0313 && d->range.file == call->range.file &&
        d->range.begin >= call->range.begin && d->range.end <= call->range.end)
       return; /* the same mistake in the argument before */
+   if (v->kind == TL_SV_LONG) {
+      tl_report(s->diags, E0210, range);
+      return;
+   }
    tl_report(s->diags, E0313, range, call->row->name, "a number, pointer or tile",
              tl_sv_describe(s, v));
    const char *help = v->kind == TL_SV_TUPLE || v->kind == TL_SV_STR

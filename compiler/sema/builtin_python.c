@@ -265,6 +265,8 @@ tl_builtin_py_int(TlSema *s, const TlCall *call)
       return tl_sv_refuse(s, E0313, call->range, "int", "the text of an integer of 64 bits",
                           tl_sv_text(s, &v));
    }
+   if (v.kind == TL_SV_LONG)
+      return v;
    if (!tl_sv_is_number(&v))
       return not_at_run_time(s, call, "int32");
    if (v.kind == TL_SV_FLOAT) {
@@ -289,6 +291,8 @@ tl_builtin_py_bool(TlSema *s, const TlCall *call)
       return tl_sv_bool(v->b);
    case TL_SV_INT:
       return tl_sv_bool(v->i != 0);
+   case TL_SV_LONG:
+      return tl_sv_bool(true);
    case TL_SV_FLOAT:
       return tl_sv_bool(v->f != 0);
    case TL_SV_STR:
@@ -350,9 +354,9 @@ is_instance(const TlSv *v, const TlSv *type)
       uint32_t kinds;
    } rows[] = {
       {"tensor", 1u << TL_SV_VALUE | 1u << TL_SV_BLOCKPTR},
-      {"constexpr", 1u << TL_SV_BOOL | 1u << TL_SV_INT | 1u << TL_SV_FLOAT | 1u << TL_SV_STR |
-                       1u << TL_SV_NONE | 1u << TL_SV_TYPE},
-      {"int", 1u << TL_SV_INT | 1u << TL_SV_BOOL},
+      {"constexpr", 1u << TL_SV_BOOL | 1u << TL_SV_INT | 1u << TL_SV_LONG | 1u << TL_SV_FLOAT |
+                       1u << TL_SV_STR | 1u << TL_SV_NONE | 1u << TL_SV_TYPE},
+      {"int", 1u << TL_SV_INT | 1u << TL_SV_LONG | 1u << TL_SV_BOOL},
       {"float", 1u << TL_SV_FLOAT},
       {"bool", 1u << TL_SV_BOOL},
       {"str", 1u << TL_SV_STR},

@@ -1,5 +1,6 @@
-/* Operators on compile-time values.  Weak constants (literals, constexpr) follow Python: 64-bit
- * integers with an error on overflow, `//` floors, `%` takes the divisor's sign.  When an operand
+/* Operators on compile-time values.  Weak constants (literals, constexpr) follow Python: integers
+ * of up to 127 bits with an error on overflow (those beyond 64 are a kind of their own, which is
+ * for arithmetic alone), `//` floors, `%` takes the divisor's sign.  When an operand
  * is strong (a constant that was stored to a plain variable) both are converted by the promotion
  * rules of run-time values and the operation's own scalar model gives the result, which stays
  * strong. */
@@ -46,26 +47,49 @@ tl_is_known(const TlSv *v)
    return all_known(v, 1, 0, &parts);
 }
 
+static bool
+is_int(const TlSv *v)
+{
+   return v->kind == TL_SV_INT || v->kind == TL_SV_BOOL || v->kind == TL_SV_LONG;
+}
+
+static bool
+is_number(const TlSv *v)
+{
+   return tl_sv_is_number(v) || v->kind == TL_SV_LONG;
+}
+
 static Wide
 wide(const TlSv *v)
 {
-   assert(v->kind == TL_SV_INT || v->kind == TL_SV_BOOL);
+   assert(is_int(v));
    if (v->kind == TL_SV_BOOL)
       return v->b;
+   if (v->kind == TL_SV_LONG)
+      return (Wide)v->wide.high * ((Wide)1 << 64) + v->wide.low;
    return v->is_large ? (Wide)(uint64_t)v->i : (Wide)v->i;
 }
 
 double
 tl_known_double(const TlSv *v)
 {
-   assert(tl_sv_is_number(v));
+   assert(is_number(v));
    return v->kind == TL_SV_FLOAT ? v->f : (double)wide(v);
 }
 
-static bool
-is_int(const TlSv *v)
+const char *
+tl_long_text(TlSema *s, const TlSv *v)
 {
-   return v->kind == TL_SV_INT || v->kind == TL_SV_BOOL;
+   assert(v->kind == TL_SV_LONG);
+   char digits[48];
+   size_t n = sizeof digits;
+   Wide w = wide(v), left = w < 0 ? -w : w;
+   digits[--n] = '\0';
+   for (; left; left /= 10)
+      digits[--n] = (char)('0' + (int)(left % 10));
+   if (w < 0)
+      digits[--n] = '-';
+   return tl_arena_strndup(s->arena, digits + n, sizeof digits - 1 - n);
 }
 
 static bool
@@ -89,7 +113,7 @@ order_numbers(const TlSv *a, const TlSv *b)
    int order; /* of the integer to the float */
    if (isnan(f))
       return UNORDERED;
-   if (f >= 0x1p65 || f <= -0x1p65)
+   if (f >= 0x1p126 || f <= -0x1p126)
       order = f > 0 ? -1 : 1;
    else {
       double whole = floor(f);
@@ -258,7 +282,7 @@ may_be_equal_at_run_time(const TlSv *a, const TlSv *b)
 static bool
 same_values(Same *c, const TlSv *a, const TlSv *b)
 {
-   if (tl_sv_is_number(a) && tl_sv_is_number(b))
+   if (is_number(a) && is_number(b))
       return same_numbers(c, a, b);
    if (!c->exact &&
        (tl_report_lost(c->s, a, c->s->b.range) || tl_report_lost(c->s, b, c->s->b.range)))
@@ -366,9 +390,12 @@ tl_const_truth(const TlSv *v)
 static TlSv
 from_wide(TlSema *s, Wide w, TlRange range)
 {
+   const Wide limit = (Wide)1 << 126; /* a sum, a difference or a quotient of two fits in Wide */
+   if (w >= limit || w <= -limit)
+      return tl_sv_refuse(s, E0210, range);
    if (w > (Wide)UINT64_MAX || w < (Wide)INT64_MIN) {
-      tl_report(s->diags, E0210, range);
-      return tl_sv_poison();
+      Wide low = (Wide)(uint64_t)w, high = (w - low) / ((Wide)1 << 64);
+      return (TlSv){.kind = TL_SV_LONG, .wide = {(uint64_t)low, (int64_t)high}};
    }
    TlSv v = tl_sv_int((int64_t)(uint64_t)w);
    v.is_large = w > (Wide)INT64_MAX;
@@ -405,10 +432,10 @@ int_pow(TlSema *s, Wide base, Wide e, TlRange range)
    Wide r = 1;
    while (e) {
       if ((e & 1) && __builtin_mul_overflow(r, base, &r))
-         return from_wide(s, (Wide)UINT64_MAX + 1, range);
+         return tl_sv_refuse(s, E0210, range);
       e >>= 1;
       if (e && __builtin_mul_overflow(base, base, &base))
-         return from_wide(s, (Wide)UINT64_MAX + 1, range);
+         return tl_sv_refuse(s, E0210, range);
    }
    return from_wide(s, r, range);
 }
@@ -424,8 +451,8 @@ int_shift(TlSema *s, TlAstOp op, Wide a, Wide n, TlRange range)
    if (op == TL_AST_OP_SHR)
       return from_wide(s, n > 126 ? (a < 0 ? -1 : 0) : a >> n, range);
    Wide r = 0;
-   if (a && (n > 64 || __builtin_mul_overflow(a, (Wide)1 << n, &r)))
-      return from_wide(s, (Wide)UINT64_MAX + 1, range);
+   if (a && (n > 126 || __builtin_mul_overflow(a, (Wide)1 << n, &r)))
+      return tl_sv_refuse(s, E0210, range);
    return from_wide(s, r, range);
 }
 
@@ -456,9 +483,8 @@ int_binary(TlSema *s, TlAstOp op, const TlSv *x, const TlSv *y, TlRange range)
    case TL_AST_OP_SUB:
       return from_wide(s, a - b, range);
    case TL_AST_OP_MUL:
-      if (__builtin_mul_overflow(a, b, &r))
-         r = (Wide)UINT64_MAX + 1;
-      return from_wide(s, r, range);
+      return __builtin_mul_overflow(a, b, &r) ? tl_sv_refuse(s, E0210, range)
+                                              : from_wide(s, r, range);
    case TL_AST_OP_DIV:
       return true_div(s, a, b, range);
    case TL_AST_OP_FLOORDIV:
@@ -724,7 +750,9 @@ TlSv
 tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
    TlSv out;
-   if (tl_sv_is_number(a) && tl_sv_is_number(b)) {
+   if (is_number(a) && is_number(b)) {
+      if ((a->is_strong && b->kind == TL_SV_LONG) || (b->is_strong && a->kind == TL_SV_LONG))
+         return tl_sv_refuse(s, E0210, range);
       if ((a->is_strong || b->is_strong) && strong_binary(s, op, a, b, range, &out))
          return out;
       if (is_int(a) && is_int(b) && op != TL_AST_OP_MATMUL) {
@@ -754,7 +782,7 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
    bool truth;
    if (op == TL_AST_OP_NOT)
       return tl_host_truth(s, a, range, &truth) ? tl_sv_bool(!truth) : tl_sv_poison();
-   if (tl_sv_is_number(a)) {
+   if (is_number(a)) {
       TlSv zero = tl_sv_int(0), out;
       if (op == TL_AST_OP_POS)
          return a->kind == TL_SV_BOOL && !a->is_strong ? tl_sv_int(a->b) : *a;
@@ -800,7 +828,7 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
       a = &x->items[i];
       b = &y->items[i];
    }
-   if (tl_sv_is_number(a) && tl_sv_is_number(b))
+   if (is_number(a) && is_number(b))
       return order_numbers(a, b);
    if (a->kind == TL_SV_STR && b->kind == TL_SV_STR) {
       size_t n = a->s.len < b->s.len ? a->s.len : b->s.len;

@@ -116,6 +116,9 @@ repr(Repr *r, const TlSv *v, bool as_str, TlSb *out, unsigned depth)
       else
          tl_sb_printf(out, "%lld", (long long)v->i);
       break;
+   case TL_SV_LONG:
+      tl_sb_str(out, tl_long_text(r->s, v));
+      break;
    case TL_SV_FLOAT:
       tl_float_repr(out, v->f);
       break;
@@ -218,6 +221,8 @@ tl_sv_describe(TlSema *s, const TlSv *v)
       return describe_number(s, v, "bool");
    case TL_SV_INT:
       return describe_number(s, v, "int");
+   case TL_SV_LONG:
+      return tl_arena_printf(s->arena, "constexpr int %s", tl_long_text(s, v));
    case TL_SV_FLOAT:
       return describe_number(s, v, "float");
    case TL_SV_STR:

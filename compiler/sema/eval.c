@@ -179,6 +179,17 @@ tl_eval_test(TlSema *s, TlFrame *f, const TlNode *test)
    return is_no_condition(s, f, test, test->range) ? tl_sv_poison() : tl_eval_expr(s, f, test);
 }
 
+/* An integer beyond 64 bits beside a value of the run, which has no type for it. */
+static bool
+is_beside_long(TlSema *s, const TlSv *a, const TlSv *b, TlRange range)
+{
+   bool is_beside = (a->kind == TL_SV_VALUE && b->kind == TL_SV_LONG) ||
+                    (b->kind == TL_SV_VALUE && a->kind == TL_SV_LONG);
+   if (is_beside)
+      tl_report(s->diags, E0210, range);
+   return is_beside;
+}
+
 /* ---- operators ---- */
 TlSv
 tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
@@ -192,6 +203,8 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
       return tl_sema_binary(s, op, a, b, range);
    if ((a->kind == TL_SV_TUPLE && b->kind == TL_SV_TUPLE && op == TL_AST_OP_ADD))
       return tl_const_binary(s, op, a, b, range);
+   if (is_beside_long(s, a, b, range))
+      return tl_sv_poison();
    const TlSv *none = a->kind == TL_SV_NONE ? a : b->kind == TL_SV_NONE ? b : NULL;
    tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
              tl_sv_describe(s, b));
@@ -318,6 +331,8 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
                (b->kind == TL_SV_VALUE || tl_sv_is_number(b));
    if (both)
       return tl_sema_compare(s, op, a, b, range);
+   if (is_beside_long(s, a, b, range))
+      return tl_sv_poison();
    bool is_equality = op == TL_AST_OP_EQ || op == TL_AST_OP_NE;
    bool is_text = a->kind == TL_SV_STR || b->kind == TL_SV_STR;
    if (is_equality && !is_text) {

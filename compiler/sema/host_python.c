@@ -397,7 +397,7 @@ is_instance(TlSema *s, const TlCall *c, const TlSv *v, const TlSv *type)
       const char *name;
       uint32_t kinds;
    } rows[] = {
-      {"int", 1u << TL_SV_INT | 1u << TL_SV_BOOL},
+      {"int", 1u << TL_SV_INT | 1u << TL_SV_LONG | 1u << TL_SV_BOOL},
       {"float", 1u << TL_SV_FLOAT},
       {"bool", 1u << TL_SV_BOOL},
       {"str", 1u << TL_SV_STR},

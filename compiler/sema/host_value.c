@@ -187,6 +187,7 @@ tl_host_is(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *same)
          break;
       return true;
    case TL_SV_STR:
+   case TL_SV_LONG:
       *same = tl_const_equal(s, a, b);
       if (*same)
          break;

@@ -464,6 +464,7 @@ bool tl_const_equal(TlSema *s, const TlSv *a, const TlSv *b);
 /* Of items of a sequence: one object is equal to itself, whatever its == says. */
 bool tl_const_equal_item(TlSema *s, const TlSv *a, const TlSv *b);
 bool tl_const_same(TlSema *s, const TlSv *a, const TlSv *b); /* equal, also in strength and dtype */
+const char *tl_long_text(TlSema *s, const TlSv *v);          /* decimal, of a LONG */
 TlSv tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);
 TlSv tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range);
 TlSv tl_const_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range);

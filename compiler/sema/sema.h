@@ -32,6 +32,7 @@ typedef enum TlSvKind {
    TL_SV_NONE,
    TL_SV_BOOL,
    TL_SV_INT,
+   TL_SV_LONG, /* an integer beyond 64 bits: for compile-time arithmetic alone */
    TL_SV_FLOAT,
    TL_SV_STR,
    TL_SV_TYPE,  /* a dtype or pointer type: tl.float32, pointer_type(..), x.dtype */
@@ -145,6 +146,10 @@ struct TlSv {
    union {
       bool b;
       int64_t i;
+      struct {
+         uint64_t low;
+         int64_t high;
+      } wide; /* LONG: high * 2^64 + low */
       double f;
       TlText s; /* NONE: of the kernel's parameter that is given it, else empty */
       const TlType *type;
