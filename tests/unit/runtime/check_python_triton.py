@@ -606,6 +606,41 @@ def tuned(x, total, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
         tl.atomic_add(total, tl.sum(tl.load(x + i, i < n, 0.0)))
 
 
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (8, 16, 32)], key=["n"])
+@triton.jit
+def tuned_by_driver(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, i < n) + BLOCK, i < n)
+
+
+class Bench:
+    """A driver of a program's own, with no more than Triton asks of one."""
+
+    took = []                                      # each is faster than the one before
+
+    def get_current_target(self):
+        return triton.runtime.driver.default.get_current_target()
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device=None):
+        return 0
+
+    def get_benchmarker(self):
+        return lambda call, quantiles: (call(), self.took.append(-len(self.took)), self.took[-1:] * 3)[2]
+
+
+def check_own_driver():
+    x = numpy.zeros(64, numpy.float32)
+    triton.runtime.driver.set_active(Bench())
+    try:
+        tuned_by_driver[lambda meta: (triton.cdiv(64, meta["BLOCK"]),)](x, 64)
+    finally:
+        triton.runtime.driver.reset_active()
+    assert len(Bench.took) == 3 and tuned_by_driver.best_config.kwargs == {"BLOCK": 32}
+
+
 def set_block(args):
     args["d"].block_shape = [args["ROWS"], 8]
 
@@ -646,6 +681,7 @@ def not_measured(x, total, n, BLOCK: tl.constexpr):
 
 def check_tuning():
     check_tuned_descriptor()
+    check_own_driver()
     some = Array(numpy.full(1, 5, numpy.float32))
     not_measured[(1,)](floats(8), some, 8)                  # Triton leaves zeros behind its measuring
     assert some.data[0] == 28, some.data

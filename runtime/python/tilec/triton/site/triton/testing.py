@@ -81,7 +81,7 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
     """Milliseconds of fn() among many in one CUDA graph."""
     _check(fn, return_mode, 0, rep)
     import torch
-    if not runtime.driver.active.is_gpu:
+    if not runtime.driver.on_gpu:
         raise RuntimeError("do_bench_cudagraph needs a GPU; do_bench measures on the host")
     with torch.cuda.stream(torch.cuda.Stream()):
         fn()

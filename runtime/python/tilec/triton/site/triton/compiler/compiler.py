@@ -174,7 +174,7 @@ class CompiledKernel:
         from ..runtime.driver import driver
         if self.target is not None and self.target.backend == "cuda":
             arch = int(self.target.arch)
-        elif driver.active.is_gpu:
+        elif driver.on_gpu:
             major, minor = driver.active.get_device_capability()
             arch = major * 10 + minor
         else:
@@ -266,7 +266,7 @@ class CompiledKernel:
 
     def _use(self):
         from ..runtime.driver import driver
-        if not driver.active.is_gpu:
+        if not driver.on_gpu:
             return None
         rt = tilec.Runtime.get("cuda", driver.active.get_current_device())
         if not hasattr(self, "_loaded"):

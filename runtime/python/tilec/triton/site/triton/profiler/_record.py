@@ -157,7 +157,7 @@ class Entered:
         self.has_launched, self.outer = False, thread.named[-1] if thread.named else None
         thread.named = (*thread.named, self)
         self.watch = self.first = None
-        if self.places and driver.active.is_gpu and not _stopwatch.is_capturing():
+        if self.places and driver.on_gpu and not _stopwatch.is_capturing():
             self.stream = driver.active.get_current_stream()
             rt = tilec.Runtime.get("cuda", driver.active.get_current_device())
             self.watch = _stopwatch.of(rt)

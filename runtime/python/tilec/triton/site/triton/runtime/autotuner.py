@@ -144,7 +144,7 @@ class Autotuner(KernelInterface):
                       DeprecationWarning, stacklevel=1)
         from .. import testing
         rep = 100 if rep is None else rep
-        if use_cuda_graph and driver.active.is_gpu:
+        if use_cuda_graph and driver.on_gpu:
             self._do_bench = lambda call, quantiles: testing.do_bench_cudagraph(
                 call, rep=rep, quantiles=quantiles)
         else:
@@ -229,9 +229,10 @@ class Autotuner(KernelInterface):
     @property
     def is_measured(self):
         """On the CPU executor times say nothing of the GPU: the first configuration is taken,
-        unless the program brings its own measure."""
-        return self._do_bench is not None or driver.active.is_gpu or \
-            type(driver.active).get_benchmarker is not type(driver.default).get_benchmarker
+        unless the program brings its own measure, or a driver, which has one."""
+        own = getattr(type(driver.active), "get_benchmarker", None)
+        return self._do_bench is not None or own is not type(driver.default).get_benchmarker or \
+            driver.on_gpu
 
     def check_disk_cache(self, tuning_key, configs, bench_fn):
         if not tuning_key or any(c.pre_hook for c in configs):

@@ -167,6 +167,11 @@ class DriverConfig:
             self._active = self.default
         return self._active
 
+    @property
+    def on_gpu(self):
+        """Whether kernels run on a GPU; a driver of the program's own need not say."""
+        return getattr(self.active, "is_gpu", self.default.is_gpu)
+
     def set_active(self, driver):
         self._active = driver
 

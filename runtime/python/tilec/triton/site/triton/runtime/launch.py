@@ -714,7 +714,7 @@ class Launcher:
         if any(is_array(v) or is_descriptor(v) for v in values.values()):
             return None
         from .driver import driver
-        return "cuda" if driver.active.is_gpu else "cpu"
+        return "cuda" if driver.on_gpu else "cpu"
 
 
 def _is_in_environment(name):
