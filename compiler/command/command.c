@@ -56,6 +56,18 @@ tl_cmd_no_memory(void)
 }
 
 /* An option of the command without its dashes: num-warps=8, grid=1. */
+/* What follows dashes of printed text, U+2010 to U+2015 and U+2212; NULL: it begins with none. */
+static const char *
+behind_long_dash(const char *text)
+{
+   const char *rest = text;
+   while ((strncmp(rest, "\xe2\x80", 2) == 0 && (unsigned char)rest[2] >= 0x90 &&
+           (unsigned char)rest[2] <= 0x95) ||
+          strncmp(rest, "\xe2\x88\x92", 3) == 0)
+      rest += 3;
+   return rest == text ? NULL : rest + strspn(rest, "-");
+}
+
 static bool
 is_bare_option(const TlCommand *c, const char *word)
 {
@@ -92,6 +104,12 @@ tl_cmd_one_file(const TlCommand *c)
       if (is_bare_option(c, c->cl.operands.data[i]))
          return tl_cmd_misuse("'%s' is no file; write --%s", c->cl.operands.data[i],
                               c->cl.operands.data[i]);
+   for (size_t i = 1; i < c->cl.operands.len; i++) {
+      const char *rest = behind_long_dash(c->cl.operands.data[i]);
+      if (rest)
+         return tl_cmd_misuse("'%s' begins with a dash of printed text: write --%s",
+                              c->cl.operands.data[i], rest);
+   }
    for (size_t i = 1; i < c->cl.operands.len; i++)
       if (strchr(c->cl.operands.data[i], '='))
          return tl_cmd_misuse("'%s' is no file; an argument is given by %s %s",

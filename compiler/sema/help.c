@@ -486,6 +486,9 @@ tl_help_parameter(TlSema *s, const TlValue *v)
    if (!is_parameter || !v->name || v->type->kind != TL_TYPE_SCALAR)
       return NULL;
    const char *dtype = tl_dtype_info[v->type->dtype].text;
+   if (s->impl->short_signature)
+      return tl_arena_printf(s->arena, "'%s' is a number, %s: %s", v->name, dtype,
+                             s->impl->short_signature);
    return tl_arena_printf(
       s->arena,
       "'%s' is a number, %s, and no pointer: of an array the parameter's type is *%s, and x + "

@@ -346,9 +346,21 @@ help_signature(TlSema *s, const Spec *p)
            missing_entries(s, p), param_names(s, p));
 }
 
+/* How many parameters only a signature or a launch gives. */
+static size_t
+num_without_value(const Spec *p)
+{
+   size_t n = 0;
+   for (unsigned i = 0; i < p->num; i++)
+      n += !is_constexpr(p, i) && !param(p, i)->default_value &&
+           define_index(p, param(p, i)->name) < 0;
+   return n;
+}
+
 static bool
 read_signature(TlSema *s, Spec *p)
 {
+   s->impl->short_signature = NULL;
    if (!p->given->signature)
       return true;
    split_signature(s, p, p->given->signature);
@@ -370,6 +382,10 @@ read_signature(TlSema *s, Spec *p)
          return false;
       }
    }
+   if (n < num_without_value(p))
+      s->impl->short_signature = tl_arena_printf(
+         s->arena, "the signature has %zu entries, the parameters are %s: is one missing?", n,
+         param_names(s, p));
    bool ok = true;
    size_t next = 0;
    for (unsigned i = 0; i < p->num && next < n; i++) {
@@ -381,17 +397,6 @@ read_signature(TlSema *s, Spec *p)
 }
 
 /* ---- annotations and defaults ---- */
-/* How many parameters only a signature or a launch gives. */
-static size_t
-num_without_value(const Spec *p)
-{
-   size_t n = 0;
-   for (unsigned i = 0; i < p->num; i++)
-      n += !is_constexpr(p, i) && !param(p, i)->default_value &&
-           define_index(p, param(p, i)->name) < 0;
-   return n;
-}
-
 /* By the signature where there is one, else by -D or the program. */
 static void
 report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const char *given)
@@ -400,9 +405,8 @@ report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const ch
    bool by_signature = p->sig_file && i < p->entries.len && define_index(p, q->name) < 0;
    TlRange r = by_signature ? p->entries.data[i].range : q->annotation->range;
    tl_report(s->diags, E0270, r, q->name, tl_type_cstr(s->arena, declared), given);
-   if (by_signature && p->entries.len < num_without_value(p))
-      tl_help(s->diags, "the signature has %zu entries, the parameters are %s: is one missing?",
-              p->entries.len, param_names(s, p));
+   if (by_signature && s->impl->short_signature)
+      tl_help(s->diags, "%s", s->impl->short_signature);
    if (by_signature)
       tl_note(s->diags, N0200, q->annotation->range, "the type is declared here");
    else

@@ -6,6 +6,7 @@
 #endif
 #include "jit/tune_db.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -84,7 +85,11 @@ open_db(const char *path, bool for_writing, char *note, size_t bytes)
    }
    if (rc == SQLITE_OK)
       return db;
-   say(note, bytes, path, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+   bool is_absent = (rc & 0xff) == SQLITE_CANTOPEN && !for_writing && access(path, F_OK) != 0;
+   say(note, bytes, path,
+       is_absent ? "there is no such file"
+       : db      ? sqlite3_errmsg(db)
+                 : sqlite3_errstr(rc));
    sqlite3_close(db);
    return NULL;
 }
@@ -258,6 +263,35 @@ ask(sqlite3 *db, const char *sql, const char *json, size_t len)
    return n;
 }
 
+/* What is wrong with a text that is no array of choices; an exported one has a choice a line. */
+static void
+say_bad_text(sqlite3 *db, const char *json, size_t len, char *error, size_t error_bytes)
+{
+   static const char is_object[] = "SELECT json_valid(?1) AND json_type(?1) = 'object'";
+   if (!error || !error_bytes)
+      return;
+   unsigned line = 0, last = 0;
+   for (const char *p = json, *end = json + len; p < end;) {
+      const char *next = memchr(p, '\n', (size_t)(end - p));
+      size_t n = (size_t)((next ? next : end) - p);
+      line++;
+      while (n && isspace((unsigned char)p[n - 1]))
+         n--;
+      bool has_comma = n && p[n - 1] == ',';
+      if (n && *p == '{' && ask(db, is_object, p, n - has_comma) != 1) {
+         snprintf(error, error_bytes, "line %u is no choice as they are exported, in JSON", line);
+         return;
+      }
+      last = n && *p == '{' ? (has_comma ? line : 0) : last;
+      p = next ? next + 1 : end;
+   }
+   if (last)
+      snprintf(error, error_bytes,
+               "line %u, the last choice, ends with a comma: JSON has none there", last);
+   else
+      snprintf(error, error_bytes, "the text is not a JSON array of exported choices");
+}
+
 TilecStatus
 tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *count, char *error,
                   size_t error_bytes)
@@ -293,7 +327,7 @@ tilec_tune_import(const char *database, const char *json, size_t len, uint32_t *
       " CAST(ifnull(json_extract(value, '$.made'), 0) AS INTEGER) FROM json_each(?1)";
    TilecStatus status = TILEC_OK;
    if (ask(db, well_formed, json, len) != 1 || ask(db, wrong_rows, json, len) != 0) {
-      say(error, error_bytes, database, "the text is not a JSON array of exported choices");
+      say_bad_text(db, json, len, error, error_bytes);
       status = TILEC_BAD_IMAGE;
    } else {
       sqlite3_stmt *s = NULL;

@@ -96,8 +96,9 @@ def wrong_call(what, function, values, error):
     name = error.args[0] if error.args else None
     if isinstance(error, KeyError):
         return None if name in values or name is None else KeyError(
-            "%s asks for '%s'; there are %s"
-            % (what, name, ", ".join(v for v in values if v not in ("grid", "warmup"))))
+            "%s asks for '%s'%s; there are %s"
+            % (what, name, meant(str(name), list(values)),
+               ", ".join(v for v in values if v not in ("grid", "warmup"))))
     if isinstance(error, AttributeError):
         return None if getattr(error, "obj", None) is not values else AttributeError(
             "%s is given a dictionary: write [%r], not .%s" % (what, error.name, error.name))

@@ -665,7 +665,9 @@ class Launcher:
         except tilec.Error as e:
             if e.status == "TILEC_LIMIT":          # a long list is as many arguments
                 for note in self._no_arrays(e.args[0], bound):
-                    raise tilec.Error(e.status, "%s\n%s" % (e.args[0].partition(": ")[2], note)) from None
+                    place, _, what = note.partition(": note: ")
+                    raise tilec.Error(e.status, "%s: %s\n%s" % (place, what, e.args[0].partition(": ")[2].strip())
+                                      ) from None
             raise
         return compiled
 
