@@ -464,6 +464,22 @@ has_quotient(TlSema *s, const TlSv *v, TlRange range)
    return v->kind == TL_SV_VALUE && tl_help_quotient(s, v->value, range);
 }
 
+/* v > 0 & v < 6: does a comparison stand beside what is written at `range`? */
+static bool
+is_beside_comparison(TlSema *s, TlRange range)
+{
+   const TlSource *src = tl_source(s->sources, range.file);
+   if (!src || range.begin >= range.end)
+      return false;
+   const char *begin = src->text + range.begin, *end = src->text + range.end;
+   while (begin > src->text && begin[-1] == ' ')
+      begin--;
+   end += strspn(end, " ");
+   bool is_before = begin > src->text + 1 && (begin[-1] == '<' || begin[-1] == '>' ||
+                                              (begin[-1] == '=' && strchr("<>=!", begin[-2])));
+   return is_before || *end == '<' || *end == '>' || (strchr("=!", *end) && end[1] == '=');
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -485,6 +501,9 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    else if (op == TL_AST_OP_BITXOR && (is_float(a) || is_float(b)))
       tl_help(s->diags, "'^' is the exclusive or of bits; a power is x * x, "
                         "tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
+   else if ((op == TL_AST_OP_BITAND || op == TL_AST_OP_BITOR) && is_beside_comparison(s, range))
+      tl_help(s->diags, "'%s' binds tighter than comparisons: (a < b) %s (c < d)",
+              tl_ast_op_text[op], tl_ast_op_text[op]);
    else if (op == TL_AST_OP_FLOORDIV)
       tl_help(s->diags, "'//' is for integers; for floats use tl.floor(a / b)");
    else if (has_quotient(s, a, range) || has_quotient(s, b, range))

@@ -114,9 +114,19 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
                         : "those so far and then those that come");
       return false;
    }
-   if (got != n)
-      return tl_refuse(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
-                       tl_arena_printf(s->arena, "%u", got));
+   if (got != n) {
+      tl_report(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
+                tl_arena_printf(s->arena, "%u", got));
+      const char *name = f->fn->kind == TL_SV_FUNC ? f->fn->func->name : "it";
+      if (!got)
+         tl_help(s->diags, "'%s' ends without 'return'", name);
+      else if (n > 1)
+         tl_help(s->diags,
+                 "of %u tiles '%s' takes the %u values so far, then the %u that come, and returns "
+                 "%u: def add(a, b, c, d): return a + c, b + d is one of two",
+                 n, name, n, n, n);
+      return false;
+   }
    for (unsigned i = 0; i < n; i++) {
       if (results[i]->type == args[i]->type)
          continue;

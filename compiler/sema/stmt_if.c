@@ -3,6 +3,7 @@
  * is joined to a result when both sides give it one type; otherwise it stays as unusable, with the
  * reason.  When one side ends early (return, continue) the rest of the function or loop body is run
  * inside the other side, so that the IR stays structured. */
+#include "sema/arith.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -459,6 +460,23 @@ stand_in(TlSema *s, const TlFrame *f, Join *j, unsigned k)
       is_number ? other->ret : tl_sv_value(tl_const_bits(&s->b, other->ret.value->type, 0));
 }
 
+/* A tile on one way, one number on the other. */
+static void
+help_other_shape(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   bool of_a = a->kind == TL_SV_VALUE && tl_type_is_tile(a->value->type);
+   bool of_b = b->kind == TL_SV_VALUE && tl_type_is_tile(b->value->type);
+   if (of_a == of_b || (of_a ? b : a)->kind == TL_SV_NONE)
+      return;
+   const TlType *t = (of_a ? a : b)->value->type;
+   const TlType *e = t->elem;
+   if (e->kind == TL_TYPE_SCALAR)
+      tl_help(s->diags,
+              "one is a tile, the other one number: a tile of it is tl.full(%s, x, tl.%s), and "
+              "tl.where chooses among both",
+              tl_shape_text(s, t->rank, t->shape), tl_dtype_info[e->dtype].triton_name);
+}
+
 static TlFlow
 join_returns(TlSema *s, TlFrame *f, Join *j)
 {
@@ -473,6 +491,7 @@ join_returns(TlSema *s, TlFrame *f, Join *j)
    } else if (!mergeable(s, a, b)) {
       tl_report(s->diags, E0241, j->side[1].ret_range, act->func->name, tl_sv_describe(s, a),
                 tl_sv_describe(s, b));
+      help_other_shape(s, a, b);
       tl_note(s->diags, N0201, j->side[0].ret_range, tl_sv_describe(s, a));
       join_finish(s, j);
       act->ret = tl_sv_poison();

@@ -30,9 +30,9 @@ def _summarize_statistics(times, quantiles, return_mode):
 
 
 def _check(fn, return_mode, warmup, rep):
-    assert callable(fn) and not isinstance(fn, runtime.launch.CompiledKernel), (
-        "what is measured is a function without parameters, not %s: lambda: kernel[grid](..)"
-        % ("a launch that is made already" if type(fn).__name__ == "CompiledKernel" else repr(fn)))
+    what = "a launch that is made already: lambda: kernel[grid](..)" \
+        if type(fn).__name__ == "CompiledKernel" else "%r" % (fn,)
+    assert callable(fn), "what is measured is a function without parameters, not " + what
     for name, value in (("warmup", warmup), ("rep", rep)):
         assert isinstance(value, (int, float)) and value >= 0, \
             "%s is a time in milliseconds, not %r" % (name, value)

@@ -436,11 +436,15 @@ class Part:
     def try_value(self, name, v, chains=(), strict=False):
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
         if strict and not self.whole.may_refer(v):
-            way_out = "a function of Python; @triton.jit above it makes one that kernels can call" \
-                if isinstance(v, types.FunctionType) else \
-                "a value of the program (%s), and not made by tl.constexpr(..); an annotation " \
-                "makes none.  TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 lets kernels see all of them" \
-                % type(v).__qualname__
+            if isinstance(v, types.FunctionType):
+                way_out = "a function of Python; @triton.jit above it makes one that kernels can call"
+            elif isinstance(v, (bool, int, float, str)):
+                way_out = "a value of the program (%s), and not made by tl.constexpr(..); an annotation " \
+                    "makes none.  TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 lets kernels see all of them" \
+                    % type(v).__qualname__
+            else:
+                way_out = "a value of the program (%s): give the kernel what it needs of it as arguments, " \
+                    "or make constants of numbers in it, X = tl.constexpr(..)" % type(v).__qualname__
             self.whole.note(name, "Cannot access global variable %s from within a kernel: it is %s"
                             % (name, way_out))
             return
