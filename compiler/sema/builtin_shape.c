@@ -1,6 +1,7 @@
 /* Builtins that rearrange elements without computing: broadcast, reshape, permute, join, gather,
  * and where, which chooses between two tiles. */
 #include "sema/builtin.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -292,6 +293,26 @@ gather(TlSema *s, TlValue *src, TlValue *index, unsigned axis, TlRange range)
       tl_sema_build(s, TL_OP_GATHER, (TlValue *[]){src, index}, 2, NULL, attrs, range));
 }
 
+/* Below the error of a gather: an index that is no integer, or has other dimensions. */
+static void
+help_gather(TlSema *s, const TlCall *call, const TlType *src, const TlType *index)
+{
+   const char *x = tl_range_text(s, tl_call_arg_range(call, 0)),
+              *i = tl_range_text(s, tl_call_arg_range(call, 1));
+   if (tl_dtype_is_float(tl_type_elem(index)->dtype))
+      tl_help(s->diags, "convert the indices: %.40s.to(tl.int32)", i);
+   else if (src->rank == 1 && index->rank > 1)
+      tl_help(s->diags,
+              "take all as one dimension, then the shape again: "
+              "tl.gather(%.40s, tl.ravel(%.40s), 0).reshape(%.40s.shape)",
+              x, i, i);
+   else if (src->rank == index->rank + 1)
+      tl_help(s->diags,
+              "one index for each row or column is a tile with a dimension of 1: "
+              "%.40s[:, None] with axis=1, %.40s[None, :] with axis=0",
+              i, i);
+}
+
 TlSv
 tl_builtin_gather(TlSema *s, const TlCall *call)
 {
@@ -299,7 +320,10 @@ tl_builtin_gather(TlSema *s, const TlCall *call)
    unsigned axis;
    if (!src || !index || !tl_call_axis(s, call, 2, src->type, src->type->rank, &axis))
       return tl_sv_poison();
-   return gather(s, src, index, axis, call->range);
+   TlSv picked = gather(s, src, index, axis, call->range);
+   if (picked.kind == TL_SV_POISON)
+      help_gather(s, call, src->type, index->type);
+   return picked;
 }
 
 /* The elements along one dimension in reverse order. */
