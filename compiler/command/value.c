@@ -291,6 +291,24 @@ meant_value(TlArena *arena, const char *text)
    return NULL;
 }
 
+/* randn[8], and randn[8]:fp16 with the type behind the sizes. */
+static const char *
+without_type(TlArena *arena, const char *text, const char *maker, const char *sizes)
+{
+   const char *end = strchr(sizes, ']');
+   size_t len = end ? (size_t)(end - sizes) + 1 : strlen(sizes);
+   const char *type = end && end[1] == ':' ? end + 2 : "";
+   size_t type_len = strcspn(type, ":");
+   TlDtype dtype;
+   if (type_len && tl_dtype_from_text(type, type_len, &dtype))
+      return tl_arena_printf(arena,
+                             "'%s': the type of the elements stands before the sizes; write "
+                             "%s:%.*s%.*s%s",
+                             text, maker, (int)type_len, type, (int)len, sizes, type + type_len);
+   return tl_arena_printf(arena, "'%s' names no type of elements; write %s:fp32%s", text, maker,
+                          sizes);
+}
+
 bool
 tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why)
 {
@@ -332,10 +350,7 @@ tl_cli_value(TlArena *arena, const char *text, TlCliValue *out, const char **why
    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
       const char *rest = tl_skip_prefix(text, makers[i]);
       if (rest && *rest == '[')
-         return tl_not_taken(why, tl_arena_printf(arena,
-                                                  "'%s' names no type of elements; write "
-                                                  "%s:fp32%s",
-                                                  text, makers[i], rest));
+         return tl_not_taken(why, without_type(arena, text, makers[i], rest));
    }
    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) { /* fp32:zeros[8] */
       const char *colon = strchr(text, ':'),
