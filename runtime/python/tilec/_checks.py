@@ -163,6 +163,8 @@ def _numpy_type(values, declared):
 
 def _array_instead(a, declared=None):
     """What was meant by an argument that is none; declared: the parameter's type, as in *fp32."""
+    if isinstance(a, (list, tuple)) and any(getattr(n, "shape", ()) != () for n in a):
+        return "; each array of it is an argument of its own, or numpy.stack(values) makes one of them"
     if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
         return "; numpy.load(%r) reads the file" % os.fspath(a)
     if isinstance(a, str) and re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", a):
