@@ -580,6 +580,27 @@ check_order_of_mask(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange
       tl_report(s->diags, W0227, range, tl_ast_op_text[op], tl_sv_text(s, other));
 }
 
+/* x + 1e-8 of fp16: the constant is 0 there. */
+static void
+check_vanishes(TlSema *s, const TlSv *v, const TlSv *other, TlDtype to, TlRange range)
+{
+   TlBits bits;
+   if (v->kind != TL_SV_FLOAT || v->is_strong || v->f == 0 || !isfinite(v->f) ||
+       !tl_dtype_is_float(to) || !weak_bits(s, v, to, range, &bits))
+      return;
+   double becomes = tl_bits_to_double(to, bits);
+   if (becomes != 0 && isfinite(becomes))
+      return;
+   tl_report(s->diags, W0218, range, number_text(s, v), tl_dtype_info[to].text,
+             becomes == 0  ? "0"
+             : becomes < 0 ? "-inf"
+                           : "inf");
+   if (other->kind == TL_SV_VALUE)
+      tl_help(s->diags,
+              "a number takes the type of what it meets: compute in 32 bits, %.40s.to(tl.float32)",
+              other->value->name ? other->value->name : "x");
+}
+
 static TlSv
 numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -608,8 +629,12 @@ numeric_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       check_nan(s, op, a, b, range);
    if (row.rule == COMPARE)
       check_order_of_mask(s, op, a, b, range);
-   if (row.rule == ARITH)
+   if (row.rule == ARITH) {
+      TlDtype t = tl_type_elem(x->type)->dtype;
       check_overflow(s, row.op, x, y);
+      check_vanishes(s, a, b, t, range);
+      check_vanishes(s, b, a, t, range);
+   }
    if (row.op == TL_OP_SHR)
       return tl_sv_value(shift_right(s, a, x, y));
    return tl_sv_value(tl_b2(&s->b, row.op, x, y));

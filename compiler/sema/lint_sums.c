@@ -367,6 +367,9 @@ may_wrap(const TlOp *op, TlDtype t)
    if (op->opcode == TL_OP_ADD) {
       lo = a + c;
       hi = b + d;
+   } else if (op->opcode == TL_OP_SUB) {
+      lo = a - d;
+      hi = b - c;
    } else {
       int64_t p[4] = {a * c, a * d, b * c, b * d};
       for (unsigned i = 0; i < 4; i++) {
@@ -377,7 +380,7 @@ may_wrap(const TlOp *op, TlDtype t)
    return lo < (t == TL_I8 ? -128 : 0) || hi > (t == TL_I8 ? 127 : 255);
 }
 
-/* x * x or x + y of int8, made wider or divided afterwards */
+/* x * x, x + y or x - y of int8, made wider or divided afterwards */
 static bool
 check_narrow(TlLintFacts *f, const TlOp *op)
 {
@@ -394,7 +397,10 @@ check_narrow(TlLintFacts *f, const TlOp *op)
       bool is_wider = to && tl_dtype_info[to->dtype].bits > 8;
       if (!is_wider && !is_divided)
          continue;
-      tl_report(f->s->diags, W0257, op->range, op->opcode == TL_OP_MUL ? "product" : "sum",
+      tl_report(f->s->diags, W0257, op->range,
+                op->opcode == TL_OP_MUL   ? "product"
+                : op->opcode == TL_OP_SUB ? "difference"
+                                          : "sum",
                 tl_dtype_info[e->dtype].text, is_wider ? "made wider" : "divided");
       tl_help(f->s->diags, "convert before: x.to(tl.int32)");
       return true;
@@ -485,10 +491,11 @@ tl_lint_sums(TlLintFacts *f)
       is_whole_told |= !is_whole_told && op->opcode == TL_OP_DIV &&
                        op->range.file == f->s->impl->main->file && check_quotient(f, op);
       check_twice(f, op);
-      bool is_product = (op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD) &&
-                        op->range.file == f->s->impl->main->file;
-      bool is_guessed = op->opcode == TL_OP_ADD && f->s->impl->has_guessed_types;
-      is_narrow_told |= is_product && !is_guessed && !is_narrow_told && check_narrow(f, op);
+      bool is_sum_of_two = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB;
+      bool may_be_narrow =
+         (op->opcode == TL_OP_MUL || is_sum_of_two) && op->range.file == f->s->impl->main->file;
+      bool is_guessed = is_sum_of_two && f->s->impl->has_guessed_types;
+      is_narrow_told |= may_be_narrow && !is_guessed && !is_narrow_told && check_narrow(f, op);
       bool is_sum = op->opcode == TL_OP_REDUCE && op->num_args == 1 &&
                     op->range.file == f->s->impl->main->file;
       bool is_scan =
