@@ -302,6 +302,26 @@ new_site(TlSema *s, const TlSvFunc *fn, TlRange range)
    return tl_sources_add_call(s->sources, range, fn->name ? fn->name : "lambda");
 }
 
+/* Keeps calls of the library for the warnings about them; frame: with the bound parameters. */
+static void
+note_library_call(TlSema *s, const TlSvFunc *fn, const TlArgs *args, TlFrame *frame, TlRange range)
+{
+   static const char draws[] = "rand randn rand4x randn4x randint randint4x";
+   if (args->num_pos >= 2 && tl_word_is_listed(draws, fn->name))
+      tl_vec_push(s->arena, &s->impl->draws,
+                  ((TlDraw){s->b.func, range, fn->name, args->pos[0], args->pos[1]}));
+   if (!tl_word_is_listed("sort topk", fn->name))
+      return;
+   bool is_part = strcmp(fn->name, "topk") == 0;
+   const TlVar *x = tl_frame_var(frame, tl_intern_cstr(s->strings, "x"));
+   const TlVar *order = tl_frame_var(frame, tl_intern_cstr(s->strings, "descending"));
+   if (x && x->value.kind == TL_SV_VALUE && tl_type_is_tile(x->value.value->type))
+      tl_vec_push(
+         s->arena, &s->impl->sorted,
+         ((TlSorted){s->b.func, range, x->value.value, is_part,
+                     is_part || (order && order->value.kind == TL_SV_BOOL && order->value.b)}));
+}
+
 TlSv
 tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, TlRange range)
 {
@@ -323,7 +343,6 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
       with_self.num_pos++;
    }
    bool is_host = (f && tl_is_host(f)) || (!fn->is_compiled && all_known(args));
-   static const char draws[] = "rand randn rand4x randn4x randint randint4x";
    bool is_library = fn->source && fn->source->is_stdlib;
    TlActivation *act = tl_new(s->arena, TlActivation);
    *act = (TlActivation){.caller = s->impl->act,
@@ -340,9 +359,8 @@ tl_invoke_func(TlSema *s, TlFrame *f, const TlSvFunc *fn, const TlArgs *args, Tl
    unsigned errors = s->diags->num_errors;
    if (!bind_params(s, &b))
       return tl_sv_poison();
-   if (is_library && args->num_pos >= 2 && tl_word_is_listed(draws, fn->name))
-      tl_vec_push(s->arena, &s->impl->draws,
-                  ((TlDraw){s->b.func, range, fn->name, args->pos[0], args->pos[1]}));
+   if (is_library)
+      note_library_call(s, fn, args, frame, range);
    s->impl->act = act;
    s->impl->num_calls++;
    TlRange saved = s->b.range;

@@ -263,6 +263,14 @@ typedef struct TlDraw { /* rand(seed, offset) and its like */
    TlSv seed, offset;
 } TlDraw;
 
+typedef struct TlSorted { /* sort(x), topk(x, k) */
+   const TlFunc *func;
+   TlRange range;
+   const TlValue *tile;
+   bool is_part; /* the first k only */
+   bool falls;   /* the greatest come first */
+} TlSorted;
+
 typedef struct TlLoopMade { /* what a run-time loop makes of a variable with a known start value */
    const TlValue *value;    /* an argument of its body, or a result */
    const char *name;
@@ -314,6 +322,7 @@ typedef struct TlSemaImpl {
    const char *called;           /* the builtin at work: its name in messages of the IR; or NULL */
    TL_VEC(TlLoopMade) loop_made; /* in all loops so far */
    TL_VEC(TlDraw) draws;         /* calls of random numbers, of all functions typed so far */
+   TL_VEC(TlSorted) sorted;      /* the same of orders */
    /* generic_uses.c: names to calls `name[..](..)` and `name(..)`; NULL: not looked for */
    TlMap *launches, *plain_calls;
    TlMap *seen; /* offset of a name in the main file -> its last value; NULL: not kept */

@@ -20,6 +20,8 @@ bool tl_sema_has_effect(const TlFunc *f);
 /* What a reduction takes of lanes that masks leave out (lint_lanes.c). */
 struct TlAffine;
 void tl_sema_lint_lanes(TlSema *s, struct TlAffine *a, const TlOp *op);
+/* The same of sort and topk, as the kernel calls them. */
+void tl_sema_lint_sorted(TlSema *s, struct TlAffine *a, const TlFunc *f);
 /* Of a kernel's typed code, before passes have changed it. */
 void tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k);
 

@@ -452,6 +452,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
       if (!told || op->opcode != TL_OP_REDUCE || tl_arg(op, 0) != tl_arg(told, 0))
          tl_sema_lint_lanes(s, a, op);
+   tl_sema_lint_sorted(s, a, f);
    return tl_lint_wraps(&facts, k);
 }
 

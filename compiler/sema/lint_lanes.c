@@ -1,4 +1,4 @@
-/* What sums and greatest values take of lanes that a mask leaves out.
+/* What sums, greatest values and orders take of lanes that a mask leaves out.
  *
  * A load gives such lanes `other`, or nothing in particular.  What arithmetic makes of them is
  * followed up to a reduction along the masked axis: a sum is right where they are 0, a greatest
@@ -22,6 +22,7 @@ typedef struct Lanes {
    TlAffine *affine;
    const TlOp *load; /* masked along the axis: what it leaves out is followed */
    bool has_whole;   /* another load has all lanes: none is left out, then */
+   const TlOp *cut;  /* where(mask, x, 0) or mask * x, which sets them to 0 */
    unsigned steps;
 } Lanes;
 
@@ -128,9 +129,13 @@ axis_before(const TlOp *op, unsigned axis)
 static Lane
 select_lane(Lanes *l, const TlOp *op, unsigned axis)
 {
+   uint64_t bits;
    bool is_open, is_masked = axis != NO_AXIS && is_masked_along(l, tl_arg(op, 0), axis, &is_open);
-   if (is_masked)
-      return lane_of(l, tl_arg(op, 2), axis);
+   if (is_masked) {
+      Lane lane = lane_of(l, tl_arg(op, 2), axis);
+      l->cut = lane == LANE_ZERO && tl_is_const(tl_arg(op, 2), &bits) ? op : l->cut;
+      return lane;
+   }
    Lane a = lane_of(l, tl_arg(op, 1), axis), b = lane_of(l, tl_arg(op, 2), axis);
    return a == b && a != LANE_ANY ? a : LANE_OPEN;
 }
@@ -194,8 +199,10 @@ mask_lane(Lanes *l, const TlValue *v, unsigned axis)
 {
    bool is_open;
    const TlOp *op = v->def;
-   if (axis != NO_AXIS && is_masked_along(l, v, axis, &is_open))
+   if (axis != NO_AXIS && is_masked_along(l, v, axis, &is_open)) {
+      l->cut = op;
       return LANE_ZERO;
+   }
    bool is_equality = op && (op->opcode == TL_OP_EQ || op->opcode == TL_OP_NE);
    if (!is_equality || lane_of(l, tl_arg(op, 0), axis) != LANE_ZERO)
       return LANE_OPEN;
@@ -312,6 +319,94 @@ lane_of(Lanes *l, const TlValue *v, unsigned axis)
    return op_lane(l, v->def, axis);
 }
 
+/* What arithmetic makes of numbers. */
+static bool
+number_of(TlOpcode opcode, double a, double b, double *out)
+{
+   switch ((int)opcode) {
+   case TL_OP_NEG:
+      return *out = -a, true;
+   case TL_OP_ABS:
+      return *out = fabs(a), true;
+   case TL_OP_EXP:
+      return *out = exp(a), true;
+   case TL_OP_EXP2:
+      return *out = exp2(a), true;
+   case TL_OP_LOG:
+      return *out = log(a), true;
+   case TL_OP_LOG2:
+      return *out = log2(a), true;
+   case TL_OP_SQRT:
+      return *out = sqrt(a), true;
+   case TL_OP_ADD:
+      return *out = a + b, true;
+   case TL_OP_SUB:
+      return *out = a - b, true;
+   case TL_OP_MUL:
+      return *out = a * b, true;
+   case TL_OP_DIV:
+      return *out = a / b, true;
+   }
+   return false;
+}
+
+/* The number that lanes hold which the mask leaves out, if it is known: log(x) with other=1.0. */
+static bool
+lane_number(Lanes *l, const TlValue *v, unsigned axis, double *out)
+{
+   const TlOp *op = v->def;
+   const TlType *elem = tl_type_elem(v->type);
+   uint64_t bits;
+   bool is_open;
+   if (++l->steps > MAX_STEPS || elem->kind != TL_TYPE_SCALAR)
+      return false;
+   if (tl_is_const(v, &bits))
+      return *out = tl_bits_to_number(elem->dtype, bits), true;
+   if (!op || axis == NO_AXIS || !tl_type_is_tile(v->type))
+      return false;
+   switch ((int)op->opcode) {
+   case TL_OP_LOAD:
+      return op->num_args == 3 && is_masked_along(l, tl_pred(op), axis, &is_open) &&
+             lane_number(l, tl_arg(op, 2), axis, out);
+   case TL_OP_SELECT:
+      return is_masked_along(l, tl_arg(op, 0), axis, &is_open) &&
+             lane_number(l, tl_arg(op, 2), axis, out);
+   case TL_OP_SPLAT:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+      return lane_number(l, tl_arg(op, 0), axis_before(op, axis), out);
+   case TL_OP_CAST:
+      return tl_type_elem(tl_arg(op, 0)->type)->dtype != TL_I1 &&
+             lane_number(l, tl_arg(op, 0), axis, out);
+   }
+   double a = 0, b = 0;
+   if (!tl_has_trait(op, TL_TRAIT_ELTWISE) || op->num_args < 1 || op->num_args > 2)
+      return false;
+   bool has_a = lane_number(l, tl_arg(op, 0), axis, &a);
+   bool has_b = op->num_args == 1 || lane_number(l, tl_arg(op, 1), axis, &b);
+   if (op->opcode == TL_OP_MUL && ((has_a && a == 0) || (has_b && b == 0)))
+      return *out = 0, true;
+   return has_a && has_b && number_of(op->opcode, a, b, out);
+}
+
+static bool
+adds_nothing(const Lanes *before, const TlValue *v, unsigned axis)
+{
+   Lanes l = {.affine = before->affine};
+   double number;
+   return lane_number(&l, v, axis, &number) && number == 0;
+}
+
+/* exp(..), or a multiple of it */
+static bool
+is_exponential(const TlValue *v)
+{
+   const TlOp *op = tl_lint_before_casts(v)->def;
+   if (op && op->opcode == TL_OP_MUL)
+      return is_exponential(tl_arg(op, 0)) || is_exponential(tl_arg(op, 1));
+   return op && (op->opcode == TL_OP_EXP || op->opcode == TL_OP_EXP2);
+}
+
 /* Of norms, counts and what a first kernel left of such nothing is below 0. */
 static bool
 is_named_positive(const TlOp *load)
@@ -412,22 +507,61 @@ report_sum(TlSema *s, const TlOp *op, const TlOp *load)
    tl_note(s->diags, N0200, load->range, "the load, with its mask");
 }
 
+/* sum(exp(where(mask, x, 0))): each lane beyond adds 1, or what another maximum makes of it. */
 static void
-report_end(TlSema *s, const TlOp *op, const TlOp *load, TlOpcode by)
+report_cut_sum(TlSema *s, const TlOp *op, const TlOp *cut)
 {
-   bool is_bare = load->num_args < 3;
-   bool is_here = load->range.file == op->range.file;
-   tl_report(s->diags, W0237, is_here ? load->range : op->range,
-             by == TL_OP_MAX   ? "the greatest is taken of"
-             : by == TL_OP_MIN ? "the least is taken of"
-                               : "the product has",
-             is_bare ? "undefined" : "0");
-   tl_help(s->diags, "give the load other=%s",
-           by == TL_OP_MAX   ? "-float(\"inf\")"
-           : by == TL_OP_MIN ? "float(\"inf\")"
-                             : "1.0");
-   tl_note(s->diags, N0200, is_here ? op->range : load->range,
-           is_here ? "it is taken here" : "the load, with its mask");
+   tl_report(s->diags, W0237, op->range, "the sum has", "not 0");
+   tl_help(s->diags, "set them to minus infinity, of which exp makes 0: "
+                     "tl.where(mask, x, -float(\"inf\"))");
+   tl_note(s->diags, N0200, cut->range, "they are set to 0 here, before exp");
+}
+
+/* Of lanes that the load leaves 0 or undefined, or that are set to 0. */
+static void
+report_end(TlSema *s, TlRange taken, const Lanes *l, const char *what, const char *neutral)
+{
+   const TlOp *from = l->load ? l->load : l->cut;
+   bool is_bare = l->load && l->load->num_args < 3;
+   bool is_here = from->range.file == taken.file;
+   tl_report(s->diags, W0237, is_here ? from->range : taken, what, is_bare ? "undefined" : "0");
+   if (l->load)
+      tl_help(s->diags, "give the load other=%s", neutral);
+   else
+      tl_help(s->diags, "choose what changes nothing: tl.where(mask, x, %s)", neutral);
+   tl_note(s->diags, N0200, is_here ? taken : from->range,
+           is_here ? "it is taken here" : "the lanes that are left out");
+}
+
+static const char *
+neutral_of(TlOpcode by)
+{
+   return by == TL_OP_MAX ? "-float(\"inf\")" : by == TL_OP_MIN ? "float(\"inf\")" : "1.0";
+}
+
+/* topk(load(x + i, i < n, other=0.0), 8) */
+static void
+check_sorted(TlSema *s, TlAffine *a, const TlSorted *x)
+{
+   const TlType *elem = tl_type_elem(x->tile->type);
+   Lanes l = {.affine = a};
+   unsigned steps = 0;
+   if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_float(elem->dtype) ||
+       lane_of(&l, x->tile, x->tile->type->rank - 1u) != LANE_ZERO || !l.load || l.has_whole ||
+       (x->falls && is_never_negative(x->tile, &steps)))
+      return;
+   report_end(s, x->range, &l, x->is_part ? "the greatest are taken of" : "the order has",
+              neutral_of(x->falls ? TL_OP_MAX : TL_OP_MIN));
+}
+
+void
+tl_sema_lint_sorted(TlSema *s, TlAffine *a, const TlFunc *f)
+{
+   for (size_t i = 0; i < s->impl->sorted.len; i++) {
+      const TlSorted *x = &s->impl->sorted.data[i];
+      if (x->func == f && x->range.file == s->impl->main->file)
+         check_sorted(s, a, x);
+   }
 }
 
 void
@@ -440,15 +574,23 @@ tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
    const TlType *elem = tl_type_elem(x->type);
    bool is_whole = x->def && x->def->opcode == TL_OP_RESHAPE;
    Lanes l = {.affine = a};
-   Lane lane = lane_of(&l, x, is_whole ? ALL_AXES : (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
-   unsigned steps = 0;
+   unsigned axis = is_whole ? ALL_AXES : (unsigned)tl_attr_int(op, TL_ATTR_AXIS), steps = 0;
+   Lane lane = lane_of(&l, x, axis);
    bool is_float = elem->kind == TL_TYPE_SCALAR && tl_dtype_is_float(elem->dtype);
-   if (!l.load || l.has_whole || lane == LANE_OPEN || (!is_float && by != TL_OP_ADD))
+   if ((!l.load && !l.cut) || l.has_whole || lane == LANE_OPEN || (!is_float && by != TL_OP_ADD))
       return;
-   if (by == TL_OP_ADD && lane != LANE_ZERO)
-      report_sum(s, op, l.load);
+   if (by == TL_OP_ADD && lane != LANE_ZERO && !adds_nothing(&l, x, axis)) {
+      if (l.load)
+         report_sum(s, op, l.load);
+      else if (is_exponential(x))
+         report_cut_sum(s, op, l.cut);
+   }
    bool counts = lane == LANE_ZERO && by != TL_OP_ADD && !is_base(tl_result(op, 0), &steps);
    steps = 0;
    if (counts && (by != TL_OP_MAX || !is_never_negative(x, &steps)))
-      report_end(s, op, l.load, by);
+      report_end(s, op->range, &l,
+                 by == TL_OP_MAX   ? "the greatest is taken of"
+                 : by == TL_OP_MIN ? "the least is taken of"
+                                   : "the product has",
+                 neutral_of(by));
 }
