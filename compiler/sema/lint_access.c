@@ -5,6 +5,7 @@
 #include "sema/generic.h"
 #include "sema/lint.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- facts ---- */
@@ -474,9 +475,8 @@ check_same_rounds(TlLintFacts *f, const TlLintAccess *x)
    return false;
 }
 
-/* Of all that decides whether the operation runs. */
-static unsigned
-programs_of_guard(const TlLintFacts *f, const TlOp *op)
+unsigned
+tl_lint_guard(const TlLintFacts *f, const TlOp *op)
 {
    unsigned bits = 0;
    for (op = tl_parent(op); op; op = tl_parent(op)) {
@@ -498,20 +498,62 @@ is_one_program(const TlFunc *f)
    return p != NULL;
 }
 
-/* store(total, sum(v)) by all programs, each with a sum of its own. */
+/* "SPLIT", meta["SPLIT"], SPLIT * heads */
+static bool
+has_name(const char *text, const char *name)
+{
+   size_t len = strlen(name);
+   for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
+      bool begins = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+      if (begins && !(isalnum((unsigned char)at[len]) || at[len] == '_'))
+         return true;
+   }
+   return false;
+}
+
+/* Has the kernel's own grid several programs along the axis? */
+static bool
+has_several_programs(TlLintFacts *f, int axis)
+{
+   const TlNode *grid = tl_lint_own_grid(f);
+   const TlNode *item = grid ? tl_grid_item(grid, (unsigned)axis) : NULL;
+   if (!item || item->kind == TL_AST_INT)
+      return item && tl_ast_Int(item)->value > 1;
+   for (unsigned i = 0; i < f->func->num_params; i++) { /* SPLIT: constexpr = 1 */
+      const TlParam *p = &f->func->params[i];
+      bool is_asked = p->constant && has_name(tl_node_text(f->s, item), p->name);
+      if (is_asked && (f->s->impl->has_guessed_numbers || strcmp(p->constant, "1") == 0))
+         return false;
+   }
+   return true;
+}
+
+/* Not where there is one program, and where atomics may keep them apart. */
+bool
+tl_lint_are_concurrent(TlLintFacts *f)
+{
+   return !f->has_atomics && !is_one_program(f->func) && !tl_is_launched_once(f->s, f->func->name);
+}
+
+/* store(total, sum(v)) by all programs, each with a sum of its own; or by all along one axis. */
 static bool
 check_race(TlLintFacts *f, const TlLintAccess *x)
 {
    TlSema *s = f->s;
-   if (f->has_atomics || is_one_program(f->func) || tl_is_launched_once(s, f->func->name))
+   if (!tl_lint_are_concurrent(f))
       return false;
    const TlValue *mask = tl_pred(x->op);
-   unsigned where = f->programs[x->pointers->id] | programs_of_guard(f, x->op) |
-                    (mask ? f->programs[mask->id] : 0);
+   unsigned where =
+      f->programs[x->pointers->id] | tl_lint_guard(f, x->op) | (mask ? f->programs[mask->id] : 0);
    unsigned lost = f->programs[tl_arg(x->op, 1)->id];
-   if (!lost || where) /* what varies along one axis only may have one program along the others */
+   int axis = lost ? __builtin_ctz(lost) : -1;
+   if (where) { /* there may be one program along other axes, unless the grid says so */
+      for (axis = TL_LINT_AXES - 1; axis >= 0; axis--)
+         if ((lost & ~where) >> axis & 1 && has_several_programs(f, axis))
+            break;
+   }
+   if (axis < 0)
       return false;
-   int axis = __builtin_ctz(lost);
    tl_report(s->diags, W0239, x->op->range, axis);
    tl_help(s->diags,
            "add to it with tl.atomic_add(pointer, value), or give each program a place of "

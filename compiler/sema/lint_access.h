@@ -54,6 +54,10 @@ const TlValue *tl_lint_grid_size(TlLintFacts *f, int axis);
 const TlValue *tl_lint_size_of_index(TlLintFacts *f, const TlSum *index);
 /* The axis that has the size; -1: none. */
 int tl_lint_axis_of_size(TlLintFacts *f, const TlValue *n);
+/* Axes of the grid that what decides whether the operation runs depends on, a bit for each. */
+unsigned tl_lint_guard(const TlLintFacts *f, const TlOp *op);
+/* Are several programs launched, and is nothing there by which they may wait for each other? */
+bool tl_lint_are_concurrent(TlLintFacts *f);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);
 
@@ -82,6 +86,7 @@ void tl_lint_running(TlLintFacts *f);
 const TlOp *tl_lint_extrema(TlLintFacts *f);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
+void tl_lint_neighbours(TlLintFacts *f);
 /* is_told: something was reported that a grid may be the cause of. */
 void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k, bool is_told);
 

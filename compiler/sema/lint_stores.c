@@ -223,10 +223,26 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x)
 }
 
 /* ---- equal indices ---- */
+/* Numbers, program_id and ranges, which a kernel may ask for anew. */
+static bool
+is_same_leaf(const TlValue *a, const TlValue *b)
+{
+   const TlOp *x = a->def, *y = b->def;
+   uint64_t bits, other;
+   if (a->type != b->type || !x || !y || x->opcode != y->opcode)
+      return false;
+   if (tl_is_const(a, &bits) && tl_is_const(b, &other))
+      return bits == other;
+   if (x->opcode == TL_OP_PROGRAM_ID)
+      return tl_attr_int(x, TL_ATTR_AXIS) == tl_attr_int(y, TL_ATTR_AXIS);
+   return x->opcode == TL_OP_ARANGE &&
+          tl_attr_int(x, TL_ATTR_START) == tl_attr_int(y, TL_ATTR_START);
+}
+
 static bool
 is_same_value(const TlValue *a, const TlValue *b, unsigned *steps)
 {
-   if (a == b)
+   if (a == b || is_same_leaf(a, b))
       return true;
    const TlOp *x = a->def, *y = b->def;
    if (!x || !y || x->opcode != y->opcode || x->num_args != y->num_args || !x->num_args ||
@@ -256,6 +272,37 @@ has_loaded_index(const TlValue *v, unsigned *steps)
    return false;
 }
 
+/* One that this program loads from a table of indices: others may find the same in it. */
+static bool
+is_own_index(const TlLintFacts *f, const TlTerm *t)
+{
+   static const char *const words[] = {"ids",   "idx",    "index",  "indices", "token",
+                                       "label", "target", "bucket", "segment", "bins"};
+   for (unsigned k = 0; k < t->num; k++) {
+      const TlOp *load =
+         t->factor[k].is_iteration ? NULL : tl_lint_before_casts(t->factor[k].value)->def;
+      const TlValue *table = load && load->opcode == TL_OP_LOAD ? base_of(tl_arg(load, 0)) : NULL;
+      bool is_own = table && table->name && f->programs[tl_arg(load, 0)->id];
+      for (size_t w = 0; is_own && w < sizeof words / sizeof words[0]; w++)
+         if (tl_has_word(table->name, words[w]))
+            return true;
+   }
+   return false;
+}
+
+/* table + row * D + d, where this program loads `row`, and what it is does not add to the rest. */
+static bool
+goes_by_own_index(TlLintFacts *f, const TlLintAccess *x)
+{
+   bool has_index = false;
+   for (unsigned i = 0; x->is_known && i < x->sum.num; i++) {
+      if (tl_lint_axis(&x->sum.term[i]) >= 0)
+         return false;
+      has_index |= is_own_index(f, &x->sum.term[i]);
+   }
+   return has_index && tl_lint_are_concurrent(f) && !tl_lint_guard(f, x->op);
+}
+
 /* store(h + bin, load(h + bin) + 1) */
 static bool
 check_equal_indices(TlLintFacts *f, const TlLintAccess *x)
@@ -265,7 +312,8 @@ check_equal_indices(TlLintFacts *f, const TlLintAccess *x)
    while (sum && sum->opcode == TL_OP_CAST)
       sum = tl_arg(sum, 0)->def;
    unsigned steps = 0;
-   if (!sum || sum->opcode != TL_OP_ADD || !has_loaded_index(x->pointers, &steps))
+   if (!sum || sum->opcode != TL_OP_ADD ||
+       (!has_loaded_index(x->pointers, &steps) && !goes_by_own_index(f, x)))
       return false;
    for (unsigned i = 0; i < 2; i++) {
       const TlOp *load = tl_arg(sum, i)->def;
