@@ -388,24 +388,41 @@ look_for_negative(TlExecThread *t, const TlExecInst *inst, size_t n)
    }
 }
 
-/* A float that the narrow integer it is converted to does not hold.  Wider ones may be those of
+/* The numbers that a narrow integer holds, or a float of 8 bits, which saturates; false: another
+ * type. */
+static bool
+narrow_limits(TlDtype t, double *low, double *high)
+{
+   bool is_signed = tl_dtype_is_signed(t);
+   if (t == TL_FP8E4NV || t == TL_FP8E5) {
+      *high = t == TL_FP8E4NV ? 448 : 57344;
+      *low = -*high;
+      return true;
+   }
+   if (!tl_dtype_is_int(t) || t == TL_I1 || tl_dtype_info[t].bits > 16)
+      return false;
+   double end = ldexp(1, (int)tl_dtype_info[t].bits - is_signed);
+   *low = is_signed ? -end : 0;
+   *high = end - 1;
+   return true;
+}
+
+/* A float that the narrow type it is converted to does not hold.  Wider ones may be those of
  * lanes that are masked off, such as an infinity. */
 static void
 look_for_unfit(TlExecThread *t, const TlExecInst *inst, size_t n)
 {
    const TlExecSlot *x = inst->arg[0], *r = inst->result[0];
-   if (!tl_dtype_is_float(x->dtype) || !tl_dtype_is_int(r->dtype) || r->dtype == TL_I1 ||
-       tl_dtype_info[r->dtype].bits > 16)
+   double low, high;
+   if (!tl_dtype_is_float(x->dtype) || !narrow_limits(r->dtype, &low, &high))
       return;
-   bool is_signed = tl_dtype_is_signed(r->dtype);
-   double end = ldexp(1, (int)tl_dtype_info[r->dtype].bits - is_signed);
-   double low = is_signed ? -end : 0, high = end - 1;
+   double rounded = tl_dtype_is_float(r->dtype) ? high / 16 : 0; /* a scale that is rounded */
    const uint8_t *data = tl_cpu_data(t, x);
    bool may_be_undef = tl_cpu_is_undef(t, x);
    for (size_t i = 0; i < n; i++) {
       double v = tl_bits_to_number(x->dtype, tl_load_elem(x->dtype, data + i * x->elem_bytes));
-      if (!isfinite(v) || (trunc(v) >= low && trunc(v) <= high) || fabs(v) > 1e15 ||
-          (may_be_undef && tl_cpu_shadow(t, x)[i]))
+      if (!isfinite(v) || (trunc(v) >= low - rounded && trunc(v) <= high + rounded) ||
+          fabs(v) > 1e15 || (may_be_undef && tl_cpu_shadow(t, x)[i]))
          continue;
       TlExecFault what = {.kind = TL_FAULT_UNFIT,
                           .value = (int64_t)v,

@@ -174,12 +174,12 @@ tl_exec_promise(const TlOp *hint)
 static void
 report_unfit(TlDiags *diags, const TlExecFault *f, const char *place)
 {
-   long long low = f->text[0] == 'u' ? 0 : -(long long)f->limit - 1;
+   bool is_float = f->text[0] == 'f';
+   long long low = f->text[0] == 'u' ? 0 : -(long long)f->limit - !is_float;
    tl_report(diags, W0609, f->range, (long long)f->value, f->text, low, (long long)f->limit, place);
-   tl_help(diags,
-           "what does not fit has no value that counts: scale it, or cut it off before, "
-           "tl.clamp(x, %lld.0, %lld.0)",
-           low, (long long)f->limit);
+   tl_help(
+      diags, "what does not fit %s: scale it, or cut it off before, tl.clamp(x, %lld.0, %lld.0)",
+      is_float ? "becomes the greatest" : "has no value that counts", low, (long long)f->limit);
 }
 
 /* The greatest is subtracted already, along an axis or of lanes that do not help. */

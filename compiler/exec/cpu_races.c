@@ -56,7 +56,11 @@ tl_cpu_races_open(TlArena *arena, const TlFunc *f, TlExecRun *run)
    run->has_races = run->num_programs > 1 && run->num_programs < MANY && !orders_programs(f);
    for (unsigned i = 0; i < run->num_args; i++) {
       TlExecBuffer *b = &run->buffers[i];
-      if (b->is_valid && b->bytes >= b->elem_bytes)
+      for (unsigned k = 0; k < i; k++) /* one array for two parameters */
+         if (b->is_valid && run->buffers[k].cells && run->buffers[k].data == b->data &&
+             run->buffers[k].bytes == b->bytes && run->buffers[k].elem_bytes == b->elem_bytes)
+            b->cells = run->buffers[k].cells;
+      if (!b->cells && b->is_valid && b->bytes >= b->elem_bytes)
          b->cells = tl_new_array(arena, TlExecCell, b->bytes / b->elem_bytes);
    }
 }

@@ -171,6 +171,8 @@ def _array_instead(a, declared=None):
         return "; a number stands without quotes: %s" % a.strip()
     if isinstance(a, str):
         return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
+    if isinstance(a, dict) and a and all(isinstance(n, str) for n in a):
+        return "; ** makes arguments by name of its items: %s" % ", ".join("%s=.." % n for n in list(a)[:3])
     if isinstance(a, (list, tuple, range)):
         return "; numpy.array(values, numpy.%s) makes an array of %s" % (_numpy_type(a, declared), _a(a))
     for way in ("to_numpy", "numpy"):                     # of frames, of tensors of other libraries
