@@ -156,6 +156,47 @@ tl_lint_comes_from(const TlValue *v, const TlValue *from)
    return comes_from(v, from, &steps);
 }
 
+enum { MOST_STEPS = 200 }; /* of a comparison */
+
+/* Numbers, program_id and ranges, which a kernel may ask for anew. */
+static bool
+is_same_leaf(const TlValue *a, const TlValue *b)
+{
+   const TlOp *x = a->def, *y = b->def;
+   uint64_t bits, other;
+   if (a->type != b->type || !x || !y || x->opcode != y->opcode)
+      return false;
+   if (tl_is_const(a, &bits) && tl_is_const(b, &other))
+      return bits == other;
+   if (x->opcode == TL_OP_PROGRAM_ID)
+      return tl_attr_int(x, TL_ATTR_AXIS) == tl_attr_int(y, TL_ATTR_AXIS);
+   return x->opcode == TL_OP_ARANGE &&
+          tl_attr_int(x, TL_ATTR_START) == tl_attr_int(y, TL_ATTR_START);
+}
+
+static bool
+is_same_value(const TlValue *a, const TlValue *b, unsigned *steps)
+{
+   if (a == b || is_same_leaf(a, b))
+      return true;
+   const TlOp *x = a->def, *y = b->def;
+   if (!x || !y || x->opcode != y->opcode || x->num_args != y->num_args || !x->num_args ||
+       ++*steps > MOST_STEPS || !tl_has_trait(x, TL_TRAIT_PURE) || x->num_regions ||
+       a->type != b->type)
+      return false;
+   for (unsigned i = 0; i < x->num_args; i++)
+      if (!is_same_value(tl_arg(x, i), tl_arg(y, i), steps))
+         return false;
+   return true;
+}
+
+bool
+tl_lint_is_same(const TlValue *a, const TlValue *b)
+{
+   unsigned steps = 0;
+   return is_same_value(a, b, &steps);
+}
+
 const TlValue *
 tl_lint_argument(const TlSum *s)
 {

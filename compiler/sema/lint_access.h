@@ -34,6 +34,8 @@ bool tl_lint_is_round(const TlTerm *t);     /* a multiple of the number of a loo
 bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
 /* What it was before conversions. */
 const TlValue *tl_lint_before_casts(const TlValue *v);
+/* Are they one value, or computed in the same way of the same ones? */
+bool tl_lint_is_same(const TlValue *a, const TlValue *b);
 /* Is v computed from the other one? */
 bool tl_lint_comes_from(const TlValue *v, const TlValue *from);
 /* The argument that a sum is; NULL: it is another. */

@@ -564,9 +564,57 @@ tl_sema_lint_sorted(TlSema *s, TlAffine *a, const TlFunc *f)
    }
 }
 
+/* ---- where with its sides exchanged ---- */
+/* Is v computed, element by element, of what a load gives under the mask, and of nothing else that
+ * was loaded? */
+static bool
+is_loaded_under(const TlValue *v, const TlValue *mask, bool *any, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   uint64_t bits;
+   if (tl_is_const(v, &bits))
+      return true;
+   if (!op || ++*steps > MAX_STEPS)
+      return false;
+   if (op->opcode == TL_OP_LOAD) {
+      const TlValue *own = tl_pred(op);
+      bool is_under = own && tl_lint_is_same(own, mask);
+      *any |= is_under;
+      return is_under || !tl_type_is_tile(v->type);
+   }
+   if (!tl_type_is_tile(v->type) || op->opcode == TL_OP_SPLAT)
+      return true;
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (!is_loaded_under(tl_arg(op, i), mask, any, steps))
+         return false;
+   return tl_has_trait(op, TL_TRAIT_ELTWISE);
+}
+
+/* where(mask, 0, x) of an x that was loaded under the same mask: none of it is chosen. */
+static bool
+check_exchanged(TlSema *s, TlAffine *a, const TlOp *op)
+{
+   const TlValue *mask = tl_arg(op, 0);
+   Lanes l = {.affine = a};
+   uint64_t bits;
+   bool is_open, any = false;
+   unsigned steps = 0;
+   if (!tl_type_is_tile(mask->type) || !tl_is_const(tl_arg(op, 1), &bits) ||
+       tl_is_const(tl_arg(op, 2), &bits) || !is_masked_along(&l, mask, ALL_AXES, &is_open) ||
+       is_open || !is_loaded_under(tl_arg(op, 2), mask, &any, &steps) || !any)
+      return false;
+   tl_report(s->diags, W0295, op->range);
+   tl_help(s->diags, "where the condition holds its second argument is taken, else the third: "
+                     "tl.where(mask, x, ..)");
+   return true;
+}
+
 void
 tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
 {
+   if (op->opcode == TL_OP_SELECT && op->range.file == s->impl->main->file &&
+       check_exchanged(s, a, op))
+      return;
    TlOpcode by = op->opcode == TL_OP_REDUCE ? tl_combined_by(op) : TL_OP_COUNT;
    if (by == TL_OP_COUNT || op->range.file != s->impl->main->file)
       return;

@@ -223,38 +223,6 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x)
 }
 
 /* ---- equal indices ---- */
-/* Numbers, program_id and ranges, which a kernel may ask for anew. */
-static bool
-is_same_leaf(const TlValue *a, const TlValue *b)
-{
-   const TlOp *x = a->def, *y = b->def;
-   uint64_t bits, other;
-   if (a->type != b->type || !x || !y || x->opcode != y->opcode)
-      return false;
-   if (tl_is_const(a, &bits) && tl_is_const(b, &other))
-      return bits == other;
-   if (x->opcode == TL_OP_PROGRAM_ID)
-      return tl_attr_int(x, TL_ATTR_AXIS) == tl_attr_int(y, TL_ATTR_AXIS);
-   return x->opcode == TL_OP_ARANGE &&
-          tl_attr_int(x, TL_ATTR_START) == tl_attr_int(y, TL_ATTR_START);
-}
-
-static bool
-is_same_value(const TlValue *a, const TlValue *b, unsigned *steps)
-{
-   if (a == b || is_same_leaf(a, b))
-      return true;
-   const TlOp *x = a->def, *y = b->def;
-   if (!x || !y || x->opcode != y->opcode || x->num_args != y->num_args || !x->num_args ||
-       ++*steps > MAX_STEPS || !tl_has_trait(x, TL_TRAIT_PURE) || x->num_regions ||
-       a->type != b->type)
-      return false;
-   for (unsigned i = 0; i < x->num_args; i++)
-      if (!is_same_value(tl_arg(x, i), tl_arg(y, i), steps))
-         return false;
-   return true;
-}
-
 /* Is a part of the offsets a tile that was loaded? */
 static bool
 has_loaded_index(const TlValue *v, unsigned *steps)
@@ -319,9 +287,7 @@ check_equal_indices(TlLintFacts *f, const TlLintAccess *x)
       const TlOp *load = tl_arg(sum, i)->def;
       while (load && load->opcode == TL_OP_CAST)
          load = tl_arg(load, 0)->def;
-      steps = 0;
-      if (!load || load->opcode != TL_OP_LOAD ||
-          !is_same_value(tl_arg(load, 0), x->pointers, &steps))
+      if (!load || load->opcode != TL_OP_LOAD || !tl_lint_is_same(tl_arg(load, 0), x->pointers))
          continue;
       tl_report(s->diags, W0262, x->op->range);
       tl_help(s->diags, "write tl.atomic_add(pointers, value, mask) in place of load, + and store");
@@ -352,13 +318,11 @@ check_lost(TlLintFacts *f, const TlLintAccess *x)
    TlSema *s = f->s;
    const TlValue *mask = tl_pred(x->op);
    for (const TlOp *op = x->op->next; op && !ends_search(op, x->base, f); op = op->next) {
-      unsigned steps = 0;
       const TlValue *other = op->opcode == TL_OP_STORE ? tl_pred(op) : NULL;
       if (op->opcode != TL_OP_STORE || op->range.file != x->op->range.file ||
-          op->range.begin == x->op->range.begin ||
-          !is_same_value(tl_arg(op, 0), x->pointers, &steps))
+          op->range.begin == x->op->range.begin || !tl_lint_is_same(tl_arg(op, 0), x->pointers))
          continue;
-      if (other && !(mask && is_same_value(other, mask, &steps)))
+      if (other && !(mask && tl_lint_is_same(other, mask)))
          return false;
       tl_report(s->diags, W0276, x->op->range);
       tl_note(s->diags, N0200, op->range, "the store that overwrites it");

@@ -319,15 +319,16 @@ check_mean(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
-/* What a value of 8 bits lies between, by its type and the constants on its way. */
+/* What a value of 8 or 16 bits lies between, by its type and the constants on its way. */
 static void
 limits_of(const TlValue *v, int64_t *lo, int64_t *hi, unsigned *steps)
 {
    const TlType *e = tl_type_elem(v->type);
    bool is_signed = tl_dtype_is_signed(e->dtype);
    uint64_t bits;
-   *lo = is_signed ? -128 : 0;
-   *hi = is_signed ? 127 : 255;
+   unsigned width = tl_dtype_info[e->dtype].bits;
+   *lo = is_signed ? -(INT64_C(1) << (width - 1)) : 0;
+   *hi = (INT64_C(1) << (width - is_signed)) - 1;
    if (tl_is_const(v, &bits)) {
       *lo = *hi = tl_bits_to_int(e->dtype, bits);
       return;
@@ -340,7 +341,8 @@ limits_of(const TlValue *v, int64_t *lo, int64_t *hi, unsigned *steps)
             *lo = 0;
             *hi = tl_bits_to_int(e->dtype, bits);
          }
-   } else if (goes_on && op->opcode == TL_OP_SHR && tl_is_const(tl_arg(op, 1), &bits) && bits < 8) {
+   } else if (goes_on && op->opcode == TL_OP_SHR && tl_is_const(tl_arg(op, 1), &bits) &&
+              bits < width) {
       *lo >>= bits;
       *hi >>= bits;
    } else if (goes_on && (op->opcode == TL_OP_CAST || op->opcode == TL_OP_SELECT)) {
@@ -348,7 +350,7 @@ limits_of(const TlValue *v, int64_t *lo, int64_t *hi, unsigned *steps)
       if (from->kind == TL_TYPE_SCALAR && from->dtype == TL_I1)
          *lo = 0, *hi = 1;
       else if (op->opcode == TL_OP_CAST && from->kind == TL_TYPE_SCALAR &&
-               tl_dtype_is_int(from->dtype) && tl_dtype_info[from->dtype].bits == 8) {
+               tl_dtype_is_int(from->dtype) && tl_dtype_info[from->dtype].bits <= width) {
          int64_t low, high;
          limits_of(tl_arg(op, 0), &low, &high, steps);
          if (low >= *lo && high <= *hi)
@@ -377,31 +379,39 @@ may_wrap(const TlOp *op, TlDtype t)
          hi = p[i] > hi ? p[i] : hi;
       }
    }
-   return lo < (t == TL_I8 ? -128 : 0) || hi > (t == TL_I8 ? 127 : 255);
+   bool is_signed = tl_dtype_is_signed(t);
+   unsigned bits = tl_dtype_info[t].bits;
+   return lo < (is_signed ? -(INT64_C(1) << (bits - 1)) : 0) ||
+          hi > (INT64_C(1) << (bits - is_signed)) - 1;
 }
 
-/* x * x, x + y or x - y of int8, made wider or divided afterwards */
+/* x * x, x + y or x - y of int8 or int16, made wider or divided afterwards.  x + 1 of 16 bits is
+ * too seldom too large. */
 static bool
 check_narrow(TlLintFacts *f, const TlOp *op)
 {
    const TlType *e = tl_type_elem(tl_result(op, 0)->type);
-   bool is_narrow = e->kind == TL_TYPE_SCALAR && (e->dtype == TL_I8 || e->dtype == TL_U8);
+   uint64_t number;
+   unsigned width = e->kind == TL_TYPE_SCALAR ? tl_dtype_info[e->dtype].bits : 0;
+   bool has_number = tl_is_const(tl_arg(op, 0), &number) || tl_is_const(tl_arg(op, 1), &number);
+   bool is_narrow = width && tl_dtype_is_int(e->dtype) && e->dtype != TL_I1 &&
+                    (width == 8 || (width == 16 && (!has_number || op->opcode == TL_OP_MUL)));
    if (!is_narrow || !may_wrap(op, e->dtype))
       return false;
    for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next) {
       const TlOp *by = u->user;
       const TlType *to = by->opcode == TL_OP_CAST ? tl_type_elem(tl_result(by, 0)->type) : NULL;
       bool is_divided =
-         (by->opcode == TL_OP_DIV || (by->opcode == TL_OP_SHR && e->dtype == TL_U8)) &&
+         (by->opcode == TL_OP_DIV || (by->opcode == TL_OP_SHR && !tl_dtype_is_signed(e->dtype))) &&
          tl_arg(by, 0) == tl_result(op, 0);
-      bool is_wider = to && tl_dtype_info[to->dtype].bits > 8;
+      bool is_wider = to && tl_dtype_info[to->dtype].bits > width;
       if (!is_wider && !is_divided)
          continue;
       tl_report(f->s->diags, W0257, op->range,
                 op->opcode == TL_OP_MUL   ? "product"
                 : op->opcode == TL_OP_SUB ? "difference"
                                           : "sum",
-                tl_dtype_info[e->dtype].text, is_wider ? "made wider" : "divided");
+                tl_dtype_info[e->dtype].text, width, is_wider ? "made wider" : "divided");
       tl_help(f->s->diags, "convert before: x.to(tl.int32)");
       return true;
    }
