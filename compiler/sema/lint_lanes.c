@@ -615,7 +615,10 @@ tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
    if (op->opcode == TL_OP_SELECT && op->range.file == s->impl->main->file &&
        check_exchanged(s, a, op))
       return;
-   TlOpcode by = op->opcode == TL_OP_REDUCE ? tl_combined_by(op) : TL_OP_COUNT;
+   bool takes_all =
+      op->opcode == TL_OP_REDUCE || /* of a scan from the end they come first */
+      (op->opcode == TL_OP_SCAN && op->num_args == 1 && tl_attr_int(op, TL_ATTR_REVERSE));
+   TlOpcode by = takes_all ? tl_combined_by(op) : TL_OP_COUNT;
    if (by == TL_OP_COUNT || op->range.file != s->impl->main->file)
       return;
    const TlValue *x = tl_arg(op, 0);
