@@ -264,6 +264,23 @@ warn_of_rows(HostRun *h)
    tl_help(&h->diags, "%s", x.help);
 }
 
+/* k[(n // BLOCK,)](..) */
+static void
+warn_of_short_grid(HostRun *h)
+{
+   TlLaunched *l = &h->launched;
+   TlShortGrid x;
+   if (!l->func || !(h->extra.tells || h->extra.tells_rows) || h->diags.first ||
+       !tl_exec_short_grid(l, &x))
+      return;
+   const TlCoord *c = &x.coord;
+   tl_report(&h->diags, W0616, x.op->range, l->grid[c->axis], l->grid[c->axis] == 1 ? "" : "s",
+             c->axis, (long long)c->lanes, (long long)(c->limit - c->natural), c->limit_name,
+             (long long)c->limit);
+   tl_help(&h->diags, "a division that rounds up counts the last block, too: cdiv(%s, %lld)",
+           c->limit_name, (long long)c->lanes);
+}
+
 /* Memory that the caller knows, or an argument's by its own address: a kernel may read that from a
  * table. */
 static bool
@@ -397,8 +414,10 @@ run(HostRun *h)
    bool is_sim = h->func->state == TL_STATE_LOWERED;
    note_launch(h, args, n);
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
-   if (status == TILEC_OK)
+   if (status == TILEC_OK) {
       warn_of_rows(h);
+      warn_of_short_grid(h);
+   }
    if (h->extra.tells)
       tell_warnings(h, &h->diags);
    if (status == TILEC_OK && h->diags.num_errors) /* -Werror */

@@ -477,6 +477,43 @@ tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
    return false;
 }
 
+/* Others may store what it leaves out. */
+static bool
+is_only_store(TlLaunched *l, const TlOp *store, unsigned arg)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      if (op != store && tl_has_trait(op, TL_TRAIT_WRITE) &&
+          (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &r) || r.arg == arg))
+         return false;
+   }
+   return true;
+}
+
+bool
+tl_exec_short_grid(TlLaunched *l, TlShortGrid *out)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      if (op->opcode != TL_OP_STORE || !tl_reach_of(l, op, &r))
+         continue;
+      for (unsigned i = 0; i < r.num; i++) {
+         const TlCoord *c = &r.coord[i];
+         bool is_short = c->axis >= 0 && c->lanes > 1 && !c->has_rounds && !c->wraps &&
+                         c->limit_name && c->natural < c->limit &&
+                         c->limit - c->natural < c->lanes &&
+                         c->natural == c->lanes * (int64_t)l->grid[c->axis];
+         if (is_short && is_only_store(l, op, r.arg)) {
+            *out = (TlShortGrid){.op = op, .coord = *c};
+            return true;
+         }
+      }
+   }
+   return false;
+}
+
 /* ---- the cause of a fault ---- */
 /* The access that stands there. */
 static const TlOp *

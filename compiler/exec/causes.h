@@ -19,5 +19,12 @@ typedef struct TlOtherRows {
    const char *help;
 } TlOtherRows;
 bool tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out);
+/* A store whose programs end less than a block before what its mask lets in: the grid was rounded
+ * down.  False: there is none. */
+typedef struct TlShortGrid {
+   const TlOp *op;
+   TlCoord coord;
+} TlShortGrid;
+bool tl_exec_short_grid(TlLaunched *l, TlShortGrid *out);
 
 #endif
