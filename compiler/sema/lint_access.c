@@ -569,6 +569,12 @@ has_several_programs(TlLintFacts *f, int axis)
    return true;
 }
 
+bool
+tl_lint_is_one_program(TlLintFacts *f)
+{
+   return is_one_program(f->func) || tl_is_launched_once(f->s, f->func->name);
+}
+
 /* Not where there is one program, and where atomics may keep them apart. */
 bool
 tl_lint_are_concurrent(TlLintFacts *f)

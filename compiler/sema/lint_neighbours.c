@@ -1,5 +1,6 @@
-/* Programs that load what the programs beside them store: a stencil in place.  What they find there
- * is from before or behind the store, as it happens. */
+/* Programs that load what others store: a stencil in place, a sum that all add to.  What they find
+ * there is from before or behind, as it happens. */
+#include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
 #include "sema/lint_access.h"
@@ -92,10 +93,76 @@ check_beside(TlLintFacts *f, const TlLintAccess *load, const TlLintAccess *store
    return true;
 }
 
+/* ---- sums that are not done ---- */
+static bool
+is_loaded(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 200 };
+   if (!v->def || ++*steps > MAX_STEPS)
+      return false;
+   if (v->def->opcode == TL_OP_LOAD)
+      return true;
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (is_loaded(tl_arg(v->def, i), steps))
+         return true;
+   return false;
+}
+
+static bool
+asks_memory(const TlOp *op)
+{
+   unsigned steps = 0;
+   return op->opcode == TL_OP_IF && is_loaded(tl_arg(op, 0), &steps);
+}
+
+/* Waits or asks who was last: while, if of what was loaded, what an atomic gave, a compare and
+ * swap. */
+static bool
+is_synchronised(const TlFunc *func)
+{
+   const TlBlock *top = func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_WHILE || asks_memory(op) || op->opcode == TL_OP_ATOMIC_CAS ||
+          op->opcode == TL_OP_INLINE_ASM ||
+          (op->opcode == TL_OP_LOAD && tl_attr_int(op, TL_ATTR_VOLATILE)) ||
+          (op->opcode == TL_OP_ATOMIC_RMW && tl_result(op, 0)->uses))
+         return true;
+   return false;
+}
+
+/* atomic_add(total, sum(v)), then load(total) by the same programs: others may still add. */
+static bool
+check_unfinished(TlLintFacts *f, const TlLintAccess *sum)
+{
+   TlSema *s = f->s;
+   uint32_t main = s->impl->main->file;
+   if (sum->op->opcode != TL_OP_ATOMIC_RMW || sum->op->range.file != main || !sum->is_known ||
+       f->programs[sum->pointers->id] || tl_lint_guard(f, sum->op))
+      return false;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *load = &f->all.data[i];
+      if (load->op->opcode != TL_OP_LOAD || load->op->range.file != main || !load->is_known ||
+          load->base != sum->base || !tl_lint_is_argument(load->base) ||
+          load->op->range.begin < sum->op->range.begin || tl_lint_guard(f, load->op) ||
+          !tl_lint_is_same(load->pointers, sum->pointers))
+         continue;
+      tl_report(s->diags, W0296, load->op->range, load->base->name, tl_source_name(sum->op));
+      tl_help(s->diags, "programs run in any order: what needs all of it is a launch of its own");
+      tl_note(s->diags, N0200, sum->op->range, "all programs combine with it here");
+      return true;
+   }
+   return false;
+}
+
 void
 tl_lint_neighbours(TlLintFacts *f)
 {
    uint32_t main = f->s->impl->main->file;
+   bool is_one = tl_lint_is_one_program(f);
+   if (f->has_atomics && !is_one && !is_synchronised(f->func))
+      for (size_t i = 0; i < f->all.len; i++)
+         if (check_unfinished(f, &f->all.data[i]))
+            return;
    if (!tl_lint_are_concurrent(f))
       return;
    for (size_t i = 0; i < f->all.len; i++)
