@@ -4,6 +4,8 @@
  * out-of-memory jump crosses a thread. */
 #define _GNU_SOURCE
 #include "exec/cpu_impl.h"
+#include "ir/control.h"
+#include "ir/walk.h"
 #include "base/clock.h"
 
 #include <assert.h>
@@ -134,6 +136,19 @@ tl_cpu_warn_of(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, 
    tl_cpu_unlock(&t->run->print_lock);
 }
 
+/* A loop that goes on until memory, which other programs write, holds something. */
+static bool
+waits_for_memory(const TlOp *op)
+{
+   while (op && op->opcode != TL_OP_WHILE)
+      op = tl_parent(op);
+   const TlBlock *condition = op ? op->regions[0]->block : NULL;
+   for (const TlOp *x = op ? condition->first : NULL; x; x = tl_walk_next(x, condition))
+      if (tl_has_trait(x, TL_TRAIT_READ))
+         return true;
+   return false;
+}
+
 bool
 tl_cpu_look(TlExecThread *t, const TlExecInst *inst)
 {
@@ -141,6 +156,7 @@ tl_cpu_look(TlExecThread *t, const TlExecInst *inst)
    t->work = 0;
    if (t->run->end_ns && tl_now_ns() > t->run->end_ns) {
       t->fault.limit = (int64_t)o->max_ms;
+      t->fault.value = waits_for_memory(inst->op);
       return tl_cpu_fail(t, inst, TL_FAULT_TIME);
    }
    /* A program after one that failed need not end, nor any once the caller has cancelled; its own

@@ -386,6 +386,9 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_TIME:
       tl_report(diags, E0611, f->range, f->op, (long long)f->limit, place);
+      if (f->value)
+         tl_help(diags, "its condition waits for memory: programs run in any order, and none may "
+                        "wait for another; what has to be done first is a launch of its own");
       break;
    case TL_FAULT_MEMORY:
       tl_report(diags, E0612, f->range, f->op, (long long)f->limit);
