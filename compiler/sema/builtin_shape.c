@@ -300,7 +300,9 @@ help_gather(TlSema *s, const TlCall *call, const TlType *src, const TlType *inde
    const char *x = tl_range_text(s, tl_call_arg_range(call, 0)),
               *i = tl_range_text(s, tl_call_arg_range(call, 1));
    if (tl_dtype_is_float(tl_type_elem(index)->dtype))
-      tl_help(s->diags, "convert the indices: %.40s.to(tl.int32)", i);
+      tl_help(s->diags,
+              "convert the indices: %.40s.to(tl.int32); it is called as gather(src, index, axis)",
+              i);
    else if (src->rank == 1 && index->rank > 1)
       tl_help(s->diags,
               "take all as one dimension, then the shape again: "

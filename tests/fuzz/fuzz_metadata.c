@@ -78,7 +78,7 @@ launch(TilecModule *m, const TilecKernelInfo *k)
    }
    const TilecLaunch how[] = {{.grid = {TILEC_OWN_GRID}}, {.grid = {1, 2, 3}}};
    for (unsigned i = 0; i < 2; i++)
-      tilec_launch(kernel, &how[i], args, num);
+      (void)!tilec_launch(kernel, &how[i], args, num);
 }
 
 int

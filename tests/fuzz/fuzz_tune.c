@@ -90,7 +90,7 @@ open_file(const uint8_t *data, size_t size)
    tl_tune_db_put(path[0], &id, "BLOCK=128", 1.5, 2, note);
    static Text all;
    all.len = 0;
-   tilec_tune_export(path[0], put, &all, error, sizeof error);
+   (void)!tilec_tune_export(path[0], put, &all, error, sizeof error);
 }
 
 int

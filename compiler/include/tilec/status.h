@@ -12,8 +12,11 @@
 
 #if defined(__GNUC__)
 #define TILEC_API __attribute__((visibility("default")))
+/* Of functions whose status says whether anything was done: it is not to be dropped. */
+#define TILEC_CHECKED TILEC_API __attribute__((warn_unused_result))
 #else
 #define TILEC_API
+#define TILEC_CHECKED TILEC_API
 #endif
 
 /*       name                  number  meaning */

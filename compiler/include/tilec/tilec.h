@@ -88,7 +88,7 @@ typedef struct TilecSessionOptions {
 } TilecSessionOptions;
 
 /* options may be NULL. */
-TILEC_API TilecStatus tilec_session_new(const TilecSessionOptions *options, TilecSession **out);
+TILEC_CHECKED TilecStatus tilec_session_new(const TilecSessionOptions *options, TilecSession **out);
 /* Programs made from it stay valid. */
 TILEC_API void tilec_session_free(TilecSession *session);
 /* One line about the session's last failed call that is not a source error (file not found, unknown
@@ -193,8 +193,8 @@ typedef struct TilecCompileOptions {
 /* TILEC_BAD_SOURCE: at least one error reached on_diag.  TILEC_IO: a file, TILEC_BAD_TARGET: arch
  * or ptx_version, TILEC_BAD_ARGUMENT: options; see tilec_session_error.  TILEC_NO_MEMORY,
  * TILEC_LIMIT, TILEC_CANCELLED, TILEC_INTERNAL as they say. */
-TILEC_API TilecStatus tilec_compile(TilecSession *session, const TilecCompileOptions *options,
-                                    TilecProgram **out);
+TILEC_CHECKED TilecStatus tilec_compile(TilecSession *session, const TilecCompileOptions *options,
+                                        TilecProgram **out);
 TILEC_API void tilec_program_free(TilecProgram *program);
 
 /* NUL-terminated text of a stage, its length in *len (may be NULL).  NULL when that stage was
@@ -278,8 +278,9 @@ typedef struct TilecKernelDecl {
  * values: they and the defines take their place in its configurations, and with values these are
  * pruned as its prune_configs_by says, and its heuristics are evaluated.  Errors inside one
  * kernel's body do not matter here; a file that does not parse is TILEC_BAD_SOURCE. */
-TILEC_API TilecStatus tilec_list_kernels(TilecSession *session, const TilecCompileOptions *options,
-                                         TilecListing **out);
+TILEC_CHECKED TilecStatus tilec_list_kernels(TilecSession *session,
+                                             const TilecCompileOptions *options,
+                                             TilecListing **out);
 TILEC_API void tilec_listing_free(TilecListing *listing);
 TILEC_API uint32_t tilec_listing_count(const TilecListing *listing);
 /* NULL when index is out of range. */
@@ -345,8 +346,8 @@ typedef struct TilecHostLaunch {
  * TILEC_BAD_ARGUMENT: argument count, kind or type; the reason is in fault->message.
  * TILEC_UNSUPPORTED: this build lacks the mode, or the program the stage it needs (IR for CPU,
  * LOWERED for SIM).  Many threads may run one program at once. */
-TILEC_API TilecStatus tilec_program_run_cpu(const TilecProgram *program,
-                                            const TilecHostLaunch *launch, TilecFault *fault);
+TILEC_CHECKED TilecStatus tilec_program_run_cpu(const TilecProgram *program,
+                                                const TilecHostLaunch *launch, TilecFault *fault);
 
 #ifdef __cplusplus
 }

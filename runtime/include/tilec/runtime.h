@@ -88,7 +88,8 @@ typedef struct TilecRuntimeOptions {
 
 /* options may be NULL.  TILEC_NO_DRIVER, TILEC_DRIVER_TOO_OLD (below CUDA 12.0), TILEC_NO_DEVICE,
  * TILEC_BAD_CONTEXT, TILEC_OUT_OF_DEVICE_MEMORY. */
-TILEC_API TilecStatus tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out);
+TILEC_CHECKED TilecStatus tilec_runtime_open(const TilecRuntimeOptions *options,
+                                             TilecRuntime **out);
 /* Modules, buffers and events of it may be freed later, and keep device and memory until then; all
  * else must be freed before. */
 TILEC_API void tilec_runtime_close(TilecRuntime *rt);
@@ -135,21 +136,21 @@ typedef struct TilecDeviceInfo {
    uint32_t max_ptx_version; /* newest PTX that this driver takes: 84 = PTX 8.4 */
 } TilecDeviceInfo;
 
-TILEC_API TilecStatus tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out);
+TILEC_CHECKED TilecStatus tilec_runtime_device(TilecRuntime *rt, TilecDeviceInfo *out);
 TILEC_API TilecExecutor tilec_runtime_executor(const TilecRuntime *rt);
 /* The CUcontext in use; NULL on host executors. */
 TILEC_API void *tilec_runtime_context(const TilecRuntime *rt);
 /* Waits for all work of the context.  Reports faults of earlier launches. */
-TILEC_API TilecStatus tilec_runtime_sync(TilecRuntime *rt);
+TILEC_CHECKED TilecStatus tilec_runtime_sync(TilecRuntime *rt);
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
 /* `bytes` of device memory (host memory on host executors), 256-byte aligned, contents undefined;
  * 0 is allowed and has a NULL address. */
-TILEC_API TilecStatus tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out);
+TILEC_CHECKED TilecStatus tilec_buffer_new(TilecRuntime *rt, uint64_t bytes, TilecBuffer **out);
 /* Describes memory of the caller: a device address, or a host one on host executors.  Not freed. */
-TILEC_API TilecStatus tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes,
-                                        TilecBuffer **out);
+TILEC_CHECKED TilecStatus tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes,
+                                            TilecBuffer **out);
 TILEC_API void tilec_buffer_free(TilecBuffer *buffer);
 
 /* An array of another library: dlpack.h's struct of version 1 (that header is not needed here).
@@ -161,9 +162,9 @@ TILEC_API void tilec_buffer_free(TilecBuffer *buffer);
  * When it is read-only, launches of kernels that write through the parameter, uploads, fills and
  * copies into it are TILEC_BAD_ARGUMENT. */
 struct DLManagedTensorVersioned;
-TILEC_API TilecStatus tilec_buffer_from_dlpack(TilecRuntime *rt,
-                                               struct DLManagedTensorVersioned *tensor,
-                                               TilecBuffer **out);
+TILEC_CHECKED TilecStatus tilec_buffer_from_dlpack(TilecRuntime *rt,
+                                                   struct DLManagedTensorVersioned *tensor,
+                                                   TilecBuffer **out);
 typedef struct TilecBufferLayout {
    TilecDtype dtype; /* stands for the argument's where a launch names none */
    uint32_t rank;
@@ -181,26 +182,27 @@ TILEC_API uint64_t tilec_buffer_bytes(const TilecBuffer *buffer);
  * After TILEC_TIMED_OUT the copy may have been made, still be made, or never: keep the host memory
  * until a wait for the stream or the runtime is TILEC_OK, or the device is lost; of a runtime that
  * is abandoned, until the process ends. */
-TILEC_API TilecStatus tilec_buffer_upload(TilecBuffer *buffer, uint64_t offset, const void *source,
-                                          uint64_t bytes, TilecStream stream);
-TILEC_API TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset, void *target,
-                                            uint64_t bytes, TilecStream stream);
+TILEC_CHECKED TilecStatus tilec_buffer_upload(TilecBuffer *buffer, uint64_t offset,
+                                              const void *source, uint64_t bytes,
+                                              TilecStream stream);
+TILEC_CHECKED TilecStatus tilec_buffer_download(TilecBuffer *buffer, uint64_t offset, void *target,
+                                                uint64_t bytes, TilecStream stream);
 /* Copies between buffers of one runtime that do not overlap; ordered on `stream`, may finish
  * later. */
-TILEC_API TilecStatus tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset,
-                                        const TilecBuffer *from, uint64_t from_offset,
-                                        uint64_t bytes, TilecStream stream);
+TILEC_CHECKED TilecStatus tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset,
+                                            const TilecBuffer *from, uint64_t from_offset,
+                                            uint64_t bytes, TilecStream stream);
 /* Sets bytes [offset, offset + bytes) to `value`; ordered on `stream`, may finish later. */
-TILEC_API TilecStatus tilec_buffer_fill(TilecBuffer *buffer, uint64_t offset, uint8_t value,
-                                        uint64_t bytes, TilecStream stream);
+TILEC_CHECKED TilecStatus tilec_buffer_fill(TilecBuffer *buffer, uint64_t offset, uint8_t value,
+                                            uint64_t bytes, TilecStream stream);
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
 /* Loads PTX (or a cubin) with its launch record (K.json).  Both are copied.  TILEC_BAD_IMAGE:
  * record or PTX damaged, the driver's log is in the detail; TILEC_BAD_TARGET: made for another
  * device; TILEC_DRIVER_TOO_OLD: PTX newer than the driver; TILEC_UNSUPPORTED: on host executors. */
-TILEC_API TilecStatus tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes,
-                                        const char *json, size_t json_bytes, TilecModule **out);
+TILEC_CHECKED TilecStatus tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes,
+                                            const char *json, size_t json_bytes, TilecModule **out);
 /* What the driver's compiler said while loading (registers, spills, warnings such as C7510); "" if
  * nothing.  Borrowed from the module. */
 TILEC_API const char *tilec_module_log(const TilecModule *module);
@@ -208,7 +210,8 @@ TILEC_API const char *tilec_module_log(const TilecModule *module);
 TILEC_API void tilec_module_free(TilecModule *module);
 /* name NULL: the module's only kernel.  Variants of one name are one kernel.  Borrowed from the
  * module; on TILEC_NOT_FOUND the detail lists what there is. */
-TILEC_API TilecStatus tilec_module_kernel(TilecModule *module, const char *name, TilecKernel **out);
+TILEC_CHECKED TilecStatus tilec_module_kernel(TilecModule *module, const char *name,
+                                              TilecKernel **out);
 
 /* A kernel as source, compiled when the types and facts of its arguments are first seen.
  * Needs tilec_jit_attach.  Strings are copied; the file is read once, when it is opened. */
@@ -241,8 +244,8 @@ typedef struct TilecSource {
 
 /* Parses and lists the file, compiles nothing yet.  TILEC_UNSUPPORTED without an attached compiler,
  * TILEC_BAD_SOURCE, TILEC_NOT_FOUND, TILEC_IO.  Free with tilec_module_free. */
-TILEC_API TilecStatus tilec_module_from_source(TilecRuntime *rt, const TilecSource *source,
-                                               TilecModule **out);
+TILEC_CHECKED TilecStatus tilec_module_from_source(TilecRuntime *rt, const TilecSource *source,
+                                                   TilecModule **out);
 
 /* Number of variants (specialisations compiled so far for a source kernel) and the record of one;
  * NULL when out of range.  Borrowed from the kernel. */
@@ -256,7 +259,8 @@ typedef struct TilecKernelUse {
    uint32_t blocks_per_sm; /* resident at once */
 } TilecKernelUse;
 /* What the driver's compiler made of one variant.  TILEC_UNSUPPORTED on host executors. */
-TILEC_API TilecStatus tilec_kernel_use(TilecKernel *kernel, uint32_t variant, TilecKernelUse *out);
+TILEC_CHECKED TilecStatus tilec_kernel_use(TilecKernel *kernel, uint32_t variant,
+                                           TilecKernelUse *out);
 
 /* ---- Launching ------------------------------------------------------------------------------- */
 
@@ -280,13 +284,13 @@ typedef struct TilecLaunch {
  * Returns before the kernel runs (see TilecRuntimeOptions.synchronous).  With a variant that is
  * there, a launch takes no lock, allocates nothing and works in stream capture.
  * Host executors: finished on return, TILEC_FAULT with the place in the detail. */
-TILEC_API TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
-                                   const TilecArg *args, size_t num_args);
+TILEC_CHECKED TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *launch,
+                                       const TilecArg *args, size_t num_args);
 /* Compiles (source kernels) and loads what a launch with such arguments would need, without
  * launching: values matter only for their facts.  A kernel with tensor maps is compiled without
  * them as well, for launches whose sizes make none. */
-TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args,
-                                           size_t num_args);
+TILEC_CHECKED TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args,
+                                               size_t num_args);
 
 /* ---- Specialisation: compiling ahead, and what a launch would use ----------------------------
  * A source kernel is compiled once for every set of facts: the type of each argument (an integer
@@ -300,19 +304,19 @@ TILEC_API TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *
 typedef struct TilecPending TilecPending;
 /* Starts what tilec_kernel_prepare does on a worker thread; a compilation that is under way for
  * the same facts is joined.  *out is freed before the kernel's module. */
-TILEC_API TilecStatus tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args,
-                                                 size_t num_args, TilecPending **out);
+TILEC_CHECKED TilecStatus tilec_kernel_prepare_async(TilecKernel *kernel, const TilecArg *args,
+                                                     size_t num_args, TilecPending **out);
 /* The status that tilec_kernel_prepare would have returned; its detail becomes the caller's. */
-TILEC_API TilecStatus tilec_pending_wait(TilecPending *pending);
+TILEC_CHECKED TilecStatus tilec_pending_wait(TilecPending *pending);
 /* The same without waiting: TILEC_NOT_READY while it is under way. */
-TILEC_API TilecStatus tilec_pending_query(TilecPending *pending);
+TILEC_CHECKED TilecStatus tilec_pending_query(TilecPending *pending);
 /* Waits for nothing; what was started goes on. */
 TILEC_API void tilec_pending_free(TilecPending *pending);
 
 /* Says in words which variant such arguments would use, or why a new one would be made ("'n': was
  * divisible by 16, now not divisible").  Compiles nothing.  The text is cut to `bytes`. */
-TILEC_API TilecStatus tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args,
-                                           size_t num_args, char *buffer, size_t bytes);
+TILEC_CHECKED TilecStatus tilec_kernel_explain(TilecKernel *kernel, const TilecArg *args,
+                                               size_t num_args, char *buffer, size_t bytes);
 
 /* TILEC_LAUNCH(kernel, stream, gx, gy, gz, args...): up to 32 arguments, each as TILEC_ARG takes
  * it. */
@@ -322,23 +326,23 @@ TILEC_API TilecStatus tilec_kernel_explain(TilecKernel *kernel, const TilecArg *
 
 /* ---- Streams and events ---------------------------------------------------------------------- */
 
-TILEC_API TilecStatus tilec_stream_new(TilecRuntime *rt, TilecStream *out);
+TILEC_CHECKED TilecStatus tilec_stream_new(TilecRuntime *rt, TilecStream *out);
 TILEC_API void tilec_stream_free(TilecRuntime *rt, TilecStream stream);
 /* Reports faults of earlier launches. */
-TILEC_API TilecStatus tilec_stream_sync(TilecRuntime *rt, TilecStream stream);
+TILEC_CHECKED TilecStatus tilec_stream_sync(TilecRuntime *rt, TilecStream stream);
 
-TILEC_API TilecStatus tilec_event_new(TilecRuntime *rt, TilecEvent **out);
+TILEC_CHECKED TilecStatus tilec_event_new(TilecRuntime *rt, TilecEvent **out);
 TILEC_API void tilec_event_free(TilecEvent *event);
-TILEC_API TilecStatus tilec_event_record(TilecEvent *event, TilecStream stream);
+TILEC_CHECKED TilecStatus tilec_event_record(TilecEvent *event, TilecStream stream);
 /* What `stream` is given from now on waits for the event's last record; the caller does not wait.
  * The stream may be another runtime's.  While streams capture a graph this is how they are joined
  * in it. */
-TILEC_API TilecStatus tilec_stream_wait(TilecStream stream, TilecEvent *event);
-TILEC_API TilecStatus tilec_event_sync(TilecEvent *event);
+TILEC_CHECKED TilecStatus tilec_stream_wait(TilecStream stream, TilecEvent *event);
+TILEC_CHECKED TilecStatus tilec_event_sync(TilecEvent *event);
 /* TILEC_OK once everything before the record is done, else TILEC_NOT_READY. */
-TILEC_API TilecStatus tilec_event_query(TilecEvent *event);
+TILEC_CHECKED TilecStatus tilec_event_query(TilecEvent *event);
 /* Milliseconds from `start` to `stop`, both recorded and done. */
-TILEC_API TilecStatus tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms);
+TILEC_CHECKED TilecStatus tilec_event_elapsed(TilecEvent *start, TilecEvent *stop, double *ms);
 
 /* ---- The compiler behind the runtime (library tilec_jit) ------------------------------------- */
 
@@ -368,7 +372,7 @@ typedef struct TilecJitOptions {
 
 /* Gives `rt` the compiler and the host executors.  Once per runtime, before its first use from a
  * second thread; options may be NULL. */
-TILEC_API TilecStatus tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options);
+TILEC_CHECKED TilecStatus tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options);
 
 /* ---- Tuning (library tilec_jit) --------------------------------------------------------------
  * A kernel under @autotune has several configurations.  For each combination of the values of its
@@ -452,20 +456,20 @@ typedef struct TilecTuneInfo {
  * stream is idle; TILEC_BAD_CONTEXT while it captures.  TILEC_TIMED_OUT: a candidate did not end
  * within the runtime's timeout_ms; where it does not in as long again, the runtime is abandoned.
  * A kernel with one configuration is measured all the same.  options and out may be NULL. */
-TILEC_API TilecStatus tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch,
-                                        const TilecArg *args, size_t num_args,
-                                        const TilecTuneOptions *options, TilecTuneResult **out);
+TILEC_CHECKED TilecStatus tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch,
+                                            const TilecArg *args, size_t num_args,
+                                            const TilecTuneOptions *options, TilecTuneResult **out);
 TILEC_API const TilecTuneInfo *tilec_tune_info(const TilecTuneResult *result);
 TILEC_API void tilec_tune_free(TilecTuneResult *result);
 
 /* The choices of a database as JSON text, and back: existing entries are replaced.  TILEC_IO: no
  * database there, or it cannot be written; TILEC_BAD_IMAGE: the text is not such JSON; `error` (may
  * be NULL) says why.  Any process may use the database at the same time. */
-TILEC_API TilecStatus tilec_tune_export(const char *database,
-                                        bool (*put)(void *user, const char *text, size_t len),
-                                        void *user, char *error, size_t error_bytes);
-TILEC_API TilecStatus tilec_tune_import(const char *database, const char *json, size_t len,
-                                        uint32_t *count, char *error, size_t error_bytes);
+TILEC_CHECKED TilecStatus tilec_tune_export(const char *database,
+                                            bool (*put)(void *user, const char *text, size_t len),
+                                            void *user, char *error, size_t error_bytes);
+TILEC_CHECKED TilecStatus tilec_tune_import(const char *database, const char *json, size_t len,
+                                            uint32_t *count, char *error, size_t error_bytes);
 
 /* ---- Machinery of TILEC_LAUNCH --------------------------------------------------------------- */
 

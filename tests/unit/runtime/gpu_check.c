@@ -116,6 +116,17 @@ load(void)
 
 /* Launches per second of tilec_launch and of the bare driver, the same kernel and arguments. */
 static void
+wait_for(TilecRuntime *rt)
+{
+   if (tilec_runtime_sync(rt) != TILEC_OK) {
+      char why[256];
+      tilec_runtime_error(rt, why, sizeof why);
+      fprintf(stderr, "%s\n", why);
+      exit(1);
+   }
+}
+
+static void
 time_launches(TilecKernel *k, TilecBuffer *x, TilecBuffer *y)
 {
    typedef int LaunchFn(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -138,14 +149,14 @@ time_launches(TilecKernel *k, TilecBuffer *x, TilecBuffer *y)
    const int N = 20000;
    double best[2] = {1e30, 1e30};
    for (int round = 0; round < 10; round++) {
-      tilec_runtime_sync(rt);
+      wait_for(rt);
       double t0 = now_us();
       for (int i = 0; i < N; i++) {
          void *params[] = {&px, &py, &a, &n};
          launch(fn, 1, 1, 1, 128, 1, 1, 0, NULL, params, NULL);
       }
       double t1 = now_us();
-      tilec_runtime_sync(rt);
+      wait_for(rt);
       double t2 = now_us();
       for (int i = 0; i < N; i++)
          TILEC_LAUNCH(k, NULL, 1, 1, 1, (float *)px, (float *)py, a, n);
