@@ -281,6 +281,10 @@ def check_modules():
                     if WAY == second_file.first_file.Way.UP:
                         v = second_file.first_file.Steps.up(v)
                     tl.store(x, v + second_file.first_file.Steps.SIZE)
+
+                @triton.jit
+                def misspelt(x):
+                    tl.store(x, second_file.thre(tl.load(x)))
                 """), ("second_file", """
                 import triton, triton.language as tl
                 import first_file
@@ -301,6 +305,8 @@ def check_modules():
             x[0] = 10
             first.kernel[(1,)](x, way)
             assert x[0] == 20 + 110 + more + 3, (way, x)
+        raises(triton.CompilationError, "module 'second_file' has no name 'thre'; did you mean 'there'",
+               lambda: first.misspelt[(1,)](x))
         sys.path.remove(folder)
 
 

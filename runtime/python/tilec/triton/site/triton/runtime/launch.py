@@ -217,6 +217,20 @@ def _without_line(text, line):
     return re.sub(r"^.*: note: .*\n +\d+ \| %s\n.*\^.*\n?" % re.escape(line), "", text, flags=re.MULTILINE)
 
 
+def _names_of_modules(text):
+    """Modules in an error by their own names, with what they have in place of a made file's help."""
+    def told(m):
+        own = [n for n in sys.modules if re.sub(r"\W", "_", n) == m[1]]
+        if not own:
+            return m[0]
+        known = [n for n in vars(sys.modules[own[0]]) if n[0] != "_"]
+        return "module '%s' has no name '%s'%s%s%s" % (
+            own[0], m[2], tilec.meant(m[2], known, "it has")[:300], m[3],
+            "" if "= help: the file binds no names" in m[4] else m[4])
+    return re.sub(r"module 'm\d+_(\w+)' has no name '(\w+)'(\n(?: +\d* \|.*\n)*)( += help: .*\n?)?",
+                  lambda m: told(m) if m[4] is not None else m[0], text)
+
+
 def translated(e, notes=None, files=None, functions=(), made_call=None):
     """tilec's error as the one that Triton would raise; None: as it is.  made_call is no line of the
     program."""
@@ -226,7 +240,7 @@ def translated(e, notes=None, files=None, functions=(), made_call=None):
     for made, real in (files or {}).items():
         text = text.replace(made, real)
     if e.status == "TILEC_BAD_SOURCE":
-        text = text.split("\n", 1)[-1].rstrip()
+        text = _names_of_modules(text.split("\n", 1)[-1].rstrip())
         for name, why in (notes or {}).items():
             if "'%s'" % name in text:
                 text = re.sub(r"(unknown name '%s'\n(?: .*\n)*?) +(= help: make it a parameter, .*), or .*"
