@@ -8,6 +8,7 @@
 
 #include "sema/builtin.h"
 #include "sema/help.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <float.h>
@@ -721,8 +722,8 @@ tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
    bool is_zero = b->kind == TL_SV_INT && !b->is_large && b->i == 0;
    if (is_zero && (op == TL_AST_OP_FLOORDIV || op == TL_AST_OP_MOD) &&
        tl_dtype_is_int(dtype_of(a))) {
-      tl_report(s->diags, E0211, range);
-      return tl_sv_poison();
+      tl_report(s->diags, W0298, range, tl_range_text(s, range));
+      return numeric_binary(s, TL_AST_OP_MUL, a, b, range); /* 0, of the quotient's type */
    }
    return numeric_binary(s, op, a, b, range);
 }
