@@ -539,7 +539,9 @@ scan_file(Scan *s, const char *name)
    if ((!is_temp && !is_lock && !is_entry) ||
        fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
       return true;
-   bool stale = is_temp && s->prune_temp && time(NULL) - st.st_mtime >= (time_t)s->temp_seconds;
+   /* A file system's clock may be ahead of time() by a tick: all of them are 0 seconds old. */
+   bool stale = is_temp && s->prune_temp &&
+                (!s->temp_seconds || time(NULL) - st.st_mtime >= (time_t)s->temp_seconds);
    bool damaged = is_entry && is_damaged(s, name, item.key);
    s->stats.damaged += damaged;
    if (s->how == TL_CACHE_CLEAR || stale || damaged) {
