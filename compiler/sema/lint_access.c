@@ -539,14 +539,14 @@ is_one_program(const TlFunc *f)
    return p != NULL;
 }
 
-/* "SPLIT", meta["SPLIT"], SPLIT * heads */
-static bool
-has_name(const char *text, const char *name)
+bool
+tl_lint_is_written(const char *text, const char *name)
 {
    size_t len = strlen(name);
-   for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
-      bool begins = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
-      if (begins && !(isalnum((unsigned char)at[len]) || at[len] == '_'))
+   for (const char *at = strstr(text, name); at; at = strstr(at + len, name)) {
+      char before = at == text ? ' ' : at[-1], after = at[len];
+      if (!isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)after) &&
+          after != '_')
          return true;
    }
    return false;
@@ -562,7 +562,7 @@ has_several_programs(TlLintFacts *f, int axis)
       return item && tl_ast_Int(item)->value > 1;
    for (unsigned i = 0; i < f->func->num_params; i++) { /* SPLIT: constexpr = 1 */
       const TlParam *p = &f->func->params[i];
-      bool is_asked = p->constant && has_name(tl_node_text(f->s, item), p->name);
+      bool is_asked = p->constant && tl_lint_is_written(tl_node_text(f->s, item), p->name);
       if (is_asked && (f->s->impl->has_guessed_numbers || strcmp(p->constant, "1") == 0))
          return false;
    }

@@ -61,6 +61,8 @@ unsigned tl_lint_guard(const TlLintFacts *f, const TlOp *op);
 /* Are several programs launched, and is nothing there by which they may wait for each other? */
 bool tl_lint_are_concurrent(TlLintFacts *f);
 bool tl_lint_is_one_program(TlLintFacts *f);
+/* Does the text have the name, as a whole: SPLIT in meta["SPLIT"] * heads? */
+bool tl_lint_is_written(const char *text, const char *name);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);
 

@@ -319,35 +319,37 @@ lane_of(Lanes *l, const TlValue *v, unsigned axis)
    return op_lane(l, v->def, axis);
 }
 
-/* What arithmetic makes of numbers. */
+/* What arithmetic makes of floating-point numbers. */
 static bool
-number_of(TlOpcode opcode, double a, double b, double *out)
+number_of(const TlOp *op, const double *numbers, double *out)
 {
-   switch ((int)opcode) {
+   TlDtype in[2], to = tl_type_elem(tl_result(op, 0)->type)->dtype;
+   TlBits bits[2];
+   bool undefined = false;
+   switch ((int)op->opcode) {
+   default:
+      return false;
    case TL_OP_NEG:
-      return *out = -a, true;
    case TL_OP_ABS:
-      return *out = fabs(a), true;
    case TL_OP_EXP:
-      return *out = exp(a), true;
    case TL_OP_EXP2:
-      return *out = exp2(a), true;
    case TL_OP_LOG:
-      return *out = log(a), true;
    case TL_OP_LOG2:
-      return *out = log2(a), true;
    case TL_OP_SQRT:
-      return *out = sqrt(a), true;
    case TL_OP_ADD:
-      return *out = a + b, true;
    case TL_OP_SUB:
-      return *out = a - b, true;
    case TL_OP_MUL:
-      return *out = a * b, true;
    case TL_OP_DIV:
-      return *out = a / b, true;
+      break;
    }
-   return false;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      in[i] = tl_type_elem(tl_arg(op, i)->type)->dtype;
+      if (!tl_dtype_is_float(in[i]))
+         return false;
+      bits[i] = tl_double_to_bits(in[i], numbers[i], TL_ROUND_NEAREST_EVEN);
+   }
+   *out = tl_bits_to_number(to, tl_eval(op->opcode, op->attrs, to, in, bits, &undefined));
+   return !undefined;
 }
 
 /* The number that lanes hold which the mask leaves out, if it is known: log(x) with other=1.0. */
@@ -379,14 +381,14 @@ lane_number(Lanes *l, const TlValue *v, unsigned axis, double *out)
       return tl_type_elem(tl_arg(op, 0)->type)->dtype != TL_I1 &&
              lane_number(l, tl_arg(op, 0), axis, out);
    }
-   double a = 0, b = 0;
+   double x[2] = {0};
    if (!tl_has_trait(op, TL_TRAIT_ELTWISE) || op->num_args < 1 || op->num_args > 2)
       return false;
-   bool has_a = lane_number(l, tl_arg(op, 0), axis, &a);
-   bool has_b = op->num_args == 1 || lane_number(l, tl_arg(op, 1), axis, &b);
-   if (op->opcode == TL_OP_MUL && ((has_a && a == 0) || (has_b && b == 0)))
+   bool has_a = lane_number(l, tl_arg(op, 0), axis, &x[0]);
+   bool has_b = op->num_args == 1 || lane_number(l, tl_arg(op, 1), axis, &x[1]);
+   if (op->opcode == TL_OP_MUL && ((has_a && x[0] == 0) || (has_b && x[1] == 0)))
       return *out = 0, true;
-   return has_a && has_b && number_of(op->opcode, a, b, out);
+   return has_a && has_b && number_of(op, x, out);
 }
 
 static bool

@@ -497,19 +497,6 @@ check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return false;
 }
 
-static bool
-is_written_in(const char *text, const char *name)
-{
-   size_t len = strlen(name);
-   for (const char *at = strstr(text, name); at; at = strstr(at + len, name)) {
-      char before = at == text ? ' ' : at[-1], after = at[len];
-      if (!isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)after) &&
-          after != '_')
-         return true;
-   }
-   return false;
-}
-
 /* i = pid * BLOCK + lane, mask=i < BLOCK: of one name, as other sizes may be equal by chance. */
 static bool
 check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
@@ -524,7 +511,8 @@ check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return false;
    const TlValue *tile = compared_tile(b);
    Comparison c = comparison_of(s, b, NULL);
-   if (!c.against || !tile->def || !is_written_in(tl_range_text(s, tile->def->range), c.against))
+   if (!c.against || !tile->def ||
+       !tl_lint_is_written(tl_range_text(s, tile->def->range), c.against))
       return false;
    tl_report(s->diags, W0269, c.found, tl_source_name(x->op), axis);
    tl_help(s->diags,

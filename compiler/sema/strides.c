@@ -60,12 +60,11 @@ both(Reach a, Reach b)
 static Reach
 address(Walk *w, Reach sum)
 {
-   for (unsigned i = 0; i < MAX_PARAMS; i++) {
-      if (!has(&sum.through, i))
-         continue;
-      add(&w->strides[i], sum.is);
-      add(&w->strides[i], sum.times);
-   }
+   Set added = sum.is;
+   add(&added, sum.times);
+   for (unsigned i = 0; i < MAX_PARAMS / 64; i++)
+      for (uint64_t left = sum.through.word[i]; left; left &= left - 1)
+         add(&w->strides[64 * i + (unsigned)__builtin_ctzll(left)], added);
    return sum;
 }
 
@@ -92,14 +91,6 @@ reach_of_binary(Walk *w, TlAstOp op, const TlNode *left, const TlNode *right)
    default:
       return address(w, both(a, b));
    }
-}
-
-static bool
-is_one_of(const char *name, const char *const *names)
-{
-   while (*names && strcmp(*names, name) != 0)
-      names++;
-   return *names;
 }
 
 static Reach
@@ -177,23 +168,20 @@ is_extreme_of_data(const TlAstCall *call)
 {
    if (call->func->kind != TL_AST_ATTRIBUTE)
       return false;
-   const char *name = tl_ast_Attribute(call->func)->name;
-   return strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
+   return tl_word_is_listed("max min", tl_ast_Attribute(call->func)->name);
 }
 
 static Reach
 reach_of_call(Walk *w, const TlAstCall *call)
 {
-   static const char *const of_sizes[] = {
-      "cdiv",          "range",        "static_range", "arange", "static_assert", "static_print",
-      "device_assert", "device_print", "device_debug", "len",    "float",         NULL};
-   static const char *const data[] = {"load", "store", "dot", "sum", NULL};
-   static const char *const describe[] = {"make_block_ptr", "make_tensor_descriptor", NULL};
    const TlAstFunction *f = called(w, call);
    if (f)
       return reach_of_inner(w, f, call);
    const char *name = tl_decorator_name(call->func);
-   bool describes = is_one_of(name, describe);
+   bool describes = tl_word_is_listed("make_block_ptr make_tensor_descriptor", name);
+   bool counts = tl_word_is_listed("cdiv range static_range arange static_assert static_print "
+                                   "device_assert device_print device_debug len float",
+                                   name);
    Reach all = {0};
    if (call->func->kind == TL_AST_ATTRIBUTE)
       all = reach_of(w, tl_ast_Attribute(call->func)->value);
@@ -202,12 +190,13 @@ reach_of_call(Walk *w, const TlAstCall *call)
       const char *keyword = a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->name : NULL;
       Reach r = reach_of(w, a->kind == TL_AST_KEYWORD ? tl_ast_Keyword(a)->value : a);
       bool is_shape = describes && (keyword ? strcmp(keyword, "shape") == 0 : i == 1);
-      if (is_one_of(name, of_sizes) && !keyword)
+      if (counts && !keyword)
          add(&w->bounds, r.is);
       if (!is_shape)
          all = both(all, r);
    }
-   bool is_data = is_one_of(name, of_sizes) || is_one_of(name, data) || is_extreme_of_data(call);
+   bool is_data =
+      counts || tl_word_is_listed("load store dot sum", name) || is_extreme_of_data(call);
    return is_data ? (Reach){0} : address(w, all);
 }
 

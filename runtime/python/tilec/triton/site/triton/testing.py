@@ -8,6 +8,7 @@ import sys
 from . import _absent
 from . import language as tl
 from . import runtime
+from .compiler import CompiledKernel
 
 _MODES = {"min": min, "max": max, "mean": statistics.mean, "median": statistics.median,
           "all": lambda times: times}
@@ -31,7 +32,7 @@ def _summarize_statistics(times, quantiles, return_mode):
 
 def _check(fn, return_mode, warmup, rep):
     what = "a launch that is made already: lambda: kernel[grid](..)" \
-        if type(fn).__name__ == "CompiledKernel" else "%r" % (fn,)
+        if isinstance(fn, CompiledKernel) else "%r" % (fn,)
     assert callable(fn), "what is measured is a function without parameters, not " + what
     for name, value in (("warmup", warmup), ("rep", rep)):
         assert isinstance(value, (int, float)) and value >= 0, \

@@ -227,8 +227,8 @@ def _names_of_modules(text):
         return "module '%s' has no name '%s'%s%s%s" % (
             own[0], m[2], tilec.meant(m[2], known, "it has")[:300], m[3],
             "" if "= help: the file binds no names" in m[4] else m[4])
-    return re.sub(r"module 'm\d+_(\w+)' has no name '(\w+)'(\n(?: +\d* \|.*\n)*)( += help: .*\n?)?",
-                  lambda m: told(m) if m[4] is not None else m[0], text)
+    return re.sub(r"module 'm\d+_(\w+)' has no name '(\w+)'(\n(?: +\d* \|.*\n)*)( += help: .*\n?)",
+                  told, text)
 
 
 def translated(e, notes=None, files=None, functions=(), made_call=None):
