@@ -13,11 +13,12 @@
 #if defined(__GNUC__)
 #define TILEC_API __attribute__((visibility("default")))
 /* Of functions whose status says whether anything was done: it is not to be dropped. */
-#define TILEC_CHECKED TILEC_API __attribute__((warn_unused_result))
+#define TILEC_KEEP __attribute__((warn_unused_result))
 #else
 #define TILEC_API
-#define TILEC_CHECKED TILEC_API
+#define TILEC_KEEP
 #endif
+#define TILEC_CHECKED TILEC_API TILEC_KEEP
 
 /*       name                  number  meaning */
 #define TILEC_STATUS_TABLE(X)                                                                      \

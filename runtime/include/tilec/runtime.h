@@ -528,7 +528,7 @@ extern "C" {
 #define TILEC_ARGS(...) ((const TilecArg[]){TILEC_MAP(__VA_ARGS__)})
 #endif
 
-static inline TilecStatus
+TILEC_KEEP static inline TilecStatus
 tilec_launch_values(TilecKernel *kernel, TilecStream stream, uint32_t gx, uint32_t gy, uint32_t gz,
                     size_t num_args, const TilecArg *args)
 {

@@ -116,17 +116,6 @@ load(void)
 
 /* Launches per second of tilec_launch and of the bare driver, the same kernel and arguments. */
 static void
-wait_for(TilecRuntime *rt)
-{
-   if (tilec_runtime_sync(rt) != TILEC_OK) {
-      char why[256];
-      tilec_runtime_error(rt, why, sizeof why);
-      fprintf(stderr, "%s\n", why);
-      exit(1);
-   }
-}
-
-static void
 time_launches(TilecKernel *k, TilecBuffer *x, TilecBuffer *y)
 {
    typedef int LaunchFn(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -149,17 +138,17 @@ time_launches(TilecKernel *k, TilecBuffer *x, TilecBuffer *y)
    const int N = 20000;
    double best[2] = {1e30, 1e30};
    for (int round = 0; round < 10; round++) {
-      wait_for(rt);
+      check(tilec_runtime_sync(rt), "sync");
       double t0 = now_us();
       for (int i = 0; i < N; i++) {
          void *params[] = {&px, &py, &a, &n};
          launch(fn, 1, 1, 1, 128, 1, 1, 0, NULL, params, NULL);
       }
       double t1 = now_us();
-      wait_for(rt);
+      check(tilec_runtime_sync(rt), "sync");
       double t2 = now_us();
       for (int i = 0; i < N; i++)
-         TILEC_LAUNCH(k, NULL, 1, 1, 1, (float *)px, (float *)py, a, n);
+         (void)!TILEC_LAUNCH(k, NULL, 1, 1, 1, (float *)px, (float *)py, a, n);
       double t3 = now_us();
       best[0] = t1 - t0 < best[0] ? t1 - t0 : best[0];
       best[1] = t3 - t2 < best[1] ? t3 - t2 : best[1];
