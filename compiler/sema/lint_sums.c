@@ -8,6 +8,7 @@
 #include "sema/lint_access.h"
 
 #include <limits.h>
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_STEPS = 100 };
@@ -319,16 +320,25 @@ check_mean(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* The least and the greatest number of an integer type of up to 32 bits. */
+static void
+limits_of_type(TlDtype t, int64_t *lo, int64_t *hi)
+{
+   bool is_signed = tl_dtype_is_signed(t);
+   unsigned width = tl_dtype_info[t].bits;
+   assert(tl_dtype_is_int(t) && width <= 32);
+   *lo = is_signed ? -(INT64_C(1) << (width - 1)) : 0;
+   *hi = (INT64_C(1) << (width - is_signed)) - 1;
+}
+
 /* What a value of 8 or 16 bits lies between, by its type and the constants on its way. */
 static void
 limits_of(const TlValue *v, int64_t *lo, int64_t *hi, unsigned *steps)
 {
    const TlType *e = tl_type_elem(v->type);
-   bool is_signed = tl_dtype_is_signed(e->dtype);
    uint64_t bits;
    unsigned width = tl_dtype_info[e->dtype].bits;
-   *lo = is_signed ? -(INT64_C(1) << (width - 1)) : 0;
-   *hi = (INT64_C(1) << (width - is_signed)) - 1;
+   limits_of_type(e->dtype, lo, hi);
    if (tl_is_const(v, &bits)) {
       *lo = *hi = tl_bits_to_int(e->dtype, bits);
       return;
@@ -379,10 +389,8 @@ may_wrap(const TlOp *op, TlDtype t)
          hi = p[i] > hi ? p[i] : hi;
       }
    }
-   bool is_signed = tl_dtype_is_signed(t);
-   unsigned bits = tl_dtype_info[t].bits;
-   return lo < (is_signed ? -(INT64_C(1) << (bits - 1)) : 0) ||
-          hi > (INT64_C(1) << (bits - is_signed)) - 1;
+   limits_of_type(t, &a, &b);
+   return lo < a || hi > b;
 }
 
 /* x * x, x + y or x - y of int8 or int16, made wider or divided afterwards.  x + 1 of 16 bits is
