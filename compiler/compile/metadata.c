@@ -78,7 +78,12 @@ describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
             (TilecHiddenArg){.kind = TILEC_HIDDEN_EXPR, .dtype = TILEC_I32, .dims = {grid[n]}};
          n++;
       }
-      k->launch_grid[0] = "min(grid_x * grid_y * grid_z, num_sms)";
+      /* Two blocks for each program where there are as many: "num_sms // programs", up to 2. */
+      k->launch_grid[0] =
+         tl_shares_programs(f)
+            ? "min(grid_x * grid_y * grid_z * min(max(num_sms // (grid_x * grid_y * "
+              "grid_z), 1), 2), num_sms)"
+            : "min(grid_x * grid_y * grid_z, num_sms)";
    }
    for (unsigned i = 0; i < num_maps; i++)
       hidden[n++] = tl_tensor_map_recipe(comp->arena, f, maps[i]);

@@ -199,3 +199,13 @@ tl_is_persistent(const TlFunc *f)
          return true;
    return false;
 }
+
+bool
+tl_shares_programs(const TlFunc *f)
+{
+   const TlBlock *body = f->body->block;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
+      if (op->opcode == TL_OP_FOR && tl_attr_int(op, TL_ATTR_ROUNDS) == TL_ROUNDS_SHARED)
+         return true;
+   return false;
+}

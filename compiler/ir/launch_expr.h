@@ -21,4 +21,8 @@ const TlOp **tl_tensor_maps(TlArena *arena, const TlFunc *f, unsigned *count);
  * three more hidden parameters, in front of the maps: i32, along x, y, z. */
 bool tl_is_persistent(const TlFunc *f);
 
+/* May two of its blocks share a program (share_last_round.c)?  Then launches of few programs have
+ * two blocks for each. */
+bool tl_shares_programs(const TlFunc *f);
+
 #endif

@@ -278,7 +278,7 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
       }
       if (!b->v->launch_grid[0])
          break;
-      if (takes_integers(info) && g[0] * g[1] > (INT32_MAX - rt->info.num_sms) / g[2]) {
+      if (takes_integers(info) && g[0] * g[1] > (INT32_MAX - 2 * rt->info.num_sms) / g[2]) {
          b->wanted = TL_FORM_NO_MAPS;
          return b->has_others ? TILEC_OK
                               : tl_rt_fail(rt, TILEC_LIMIT,

@@ -129,15 +129,17 @@ device_argument(void *user, TilecDtype dtype, size_t at, size_t bytes)
    return tilec_view(dtype, user, at);
 }
 
-/* The record for one multiprocessor: programs share a block where they may. */
+/* The record for so few multiprocessors. */
 static char *
-for_one_multiprocessor(const char *json)
+for_multiprocessors(const char *json, unsigned num)
 {
-   char *copy = strdup(json);
+   static const char name[] = "num_sms";
+   char *copy = strdup(json), digits[sizeof name];
    if (!copy)
       abort();
-   for (char *at = copy; (at = strstr(at, "num_sms"));)
-      memcpy(at, "1      ", strlen("num_sms"));
+   snprintf(digits, sizeof digits, "%-7u", num);
+   for (char *at = copy; (at = strstr(at, name));)
+      memcpy(at, digits, sizeof name - 1);
    return copy;
 }
 
@@ -148,7 +150,8 @@ run_on_device(const Place *at, const TilecProgram *program, const GenProgram *p,
    TilecArg args[RUN_MAX_ARGS];
    size_t ptx_bytes, json_bytes, n = run_args(p, m, device_argument, at->memory, args);
    const char *ptx = tilec_program_text(program, TILEC_STAGE_PTX, &ptx_bytes);
-   char *json = for_one_multiprocessor(tilec_program_metadata(program, &json_bytes));
+   char *json =
+      for_multiprocessors(tilec_program_metadata(program, &json_bytes), run_multiprocessors(p));
    TilecModule *module = NULL;
    TilecKernel *kernel;
    TilecLaunch launch = {.grid = {p->grid[0], p->grid[1], p->grid[2]}};

@@ -167,6 +167,13 @@ host_argument(void *user, TilecDtype dtype, size_t at, size_t bytes)
    return tilec_ptr(dtype, (unsigned char *)user + at, bytes);
 }
 
+unsigned
+run_multiprocessors(const GenProgram *p)
+{
+   enum { MOST = 8 };
+   return 1 + (unsigned)(p->seed % MOST);
+}
+
 TilecStatus
 run_on_host(const TilecProgram *program, const GenProgram *p, TilecHostMode mode, RunMemory *m,
             char *why)
@@ -179,7 +186,7 @@ run_on_host(const TilecProgram *program, const GenProgram *p, TilecHostMode mode
                              .args = args,
                              .num_args = run_args(p, m, host_argument, m->data, args),
                              .num_threads = 1,
-                             .multiprocessors = 1}; /* programs share a block where they may */
+                             .multiprocessors = run_multiprocessors(p)};
    TilecStatus status = tilec_program_run_cpu(program, &launch, &fault);
    if (status != TILEC_OK)
       snprintf(why, RUN_WHY_BYTES, "%s: %s", tilec_status_string(status), fault.message);

@@ -23,6 +23,10 @@ RunMemory run_memory_copy(const RunMemory *m);
 /* IR text to stage `stop`; why (RUN_WHY_BYTES) says what is wrong. */
 TilecStatus run_compile(const char *text, TilecCompileOptions options, TilecProgram **out,
                         char *why);
+/* How many multiprocessors its launches have, from 1 to 8: programs share blocks where they may,
+ * and blocks share programs where there are more of them. */
+unsigned run_multiprocessors(const GenProgram *p);
+
 /* One launch on a host executor, in one thread. */
 TilecStatus run_on_host(const TilecProgram *program, const GenProgram *p, TilecHostMode mode,
                         RunMemory *m, char *why);

@@ -439,8 +439,11 @@ static uint64_t
 num_blocks(const TlFunc *f, const uint32_t grid[3], const TlSimOptions *opts)
 {
    uint64_t programs = (uint64_t)grid[0] * grid[1] * grid[2];
-   bool is_few = opts->multiprocessors && programs > opts->multiprocessors;
-   return is_few && tl_is_persistent(f) ? opts->multiprocessors : programs;
+   if (!opts->multiprocessors || !tl_is_persistent(f))
+      return programs;
+   if (2 * programs <= opts->multiprocessors && tl_shares_programs(f))
+      return 2 * programs;
+   return programs < opts->multiprocessors ? programs : opts->multiprocessors;
 }
 
 static void

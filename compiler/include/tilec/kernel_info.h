@@ -73,9 +73,9 @@ typedef struct TilecKernelInfo {
    uint32_t num_args;
    const TilecHiddenArg *hidden; /* passed after the visible ones */
    uint32_t num_hidden;
-   const char *short_when; /* where it is not zero, programs are so short that the kernel compiled
-                              with TilecCompileOptions.short_programs takes less time; may use what
-                              launch_grid may; NULL = never */
+   const char *short_when; /* where it is not zero, programs are so short, or so few, that the
+                              kernel compiled with TilecCompileOptions.short_programs takes less
+                              time; may use what launch_grid may; NULL = never */
 } TilecKernelInfo;
 
 /* One image: a PTX module with its kernels. */

@@ -403,7 +403,7 @@ persistent_kernels_are_told_the_grid(void **state)
    FakeState *f = fake();
    f->expect_params = 3;
    static const uint32_t grids[][4] = {
-      {1, 1, 1, 1}, {131, 1, 1, 131}, {12, 11, 1, 132}, {7, 5, 4, 132}, {0x7fffff7b, 1, 1, 132}};
+      {1, 1, 1, 1}, {131, 1, 1, 131}, {12, 11, 1, 132}, {7, 5, 4, 132}, {0x7ffffef7, 1, 1, 132}};
    unsigned n = 0;
    for (; n < sizeof grids / sizeof grids[0]; n++) {
       const uint32_t *g = grids[n];
@@ -415,7 +415,7 @@ persistent_kernels_are_told_the_grid(void **state)
       assert_int_equal(f->launches[n].grid[1], 1);
       assert_int_equal(f->launches[n].grid[2], 1);
    }
-   TilecLaunch l = {.grid = {0x7fffff7c, 1, 1}}; /* and 132: beyond what i32 counts */
+   TilecLaunch l = {.grid = {0x7ffffef8, 1, 1}}; /* and 2 * 132: beyond what i32 counts */
    assert_int_equal(tilec_launch(kernel, &l, NULL, 0), TILEC_LIMIT);
    assert_says(rt, "blocks that run many programs count to 2^31");
    l = (TilecLaunch){.grid = {65536, 65535, 2}};

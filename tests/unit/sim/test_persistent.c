@@ -119,16 +119,20 @@ uniform_programs_share_blocks(void **state)
 static void
 short_programs_are_told_by_the_record(void **state)
 {
+#define PROGRAMS "grid_x * grid_y * grid_z"
+#define FEW PROGRAMS " <= num_sms // 2 or "
+#define LAST "(" PROGRAMS " - 1) % num_sms < num_sms // 2 and " PROGRAMS " < 6 * num_sms or "
    static const struct {
       const char *source, *short_when;
    } kernels[] = {
       {product, NULL},
-      {chained, "(((((columns + 63) // 64) // 2) * 128) - 0) // 128 * 2048 < 50000 and grid_x * "
-                "grid_y * grid_z > num_sms"},
-      {triangle, "((((grid_x // 2) * 64) + 64) - 0) // 64 * 512 < 25000 and grid_x * grid_y * "
-                 "grid_z > num_sms"},
-      {turned, "(n - ((grid_x // 2) * 64)) // 64 * 512 < 25000 and grid_x * grid_y * grid_z > "
-               "num_sms"},
+      {chained,
+       LAST "(((((columns + 63) // 64) // 2) * 128) - 0) // 128 * 2048 < 50000 and grid_x * "
+            "grid_y * grid_z > num_sms"},
+      {triangle, FEW "((((grid_x // 2) * 64) + 64) - 0) // 64 * 512 < 25000 and grid_x * grid_y * "
+                     "grid_z > num_sms"},
+      {turned, FEW "(n - ((grid_x // 2) * 64)) // 64 * 512 < 25000 and grid_x * grid_y * grid_z > "
+                   "num_sms"},
       {counted, NULL},
    };
    (void)state;
@@ -228,7 +232,9 @@ every_program_runs_once(void **state)
       for (unsigned g = i % 2; g < sizeof grids / sizeof grids[0]; g += is_short + 1u) {
          int n = 256 + 64 * (int)(g % 4); /* more than a triangle takes */
          Buffers want = run(p, grids[g], n, TILEC_HOST_CPU, 0);
-         for (uint32_t sms = is_short; sms < (is_short ? 3 : 5); sms += sms == 2 ? 2 : 1) {
+         static const uint32_t counts[] = {0, 1, 2, 7, 3, 4};
+         for (unsigned m = is_short; m < (is_short ? 4 : 6); m++) {
+            uint32_t sms = counts[m];
             Buffers got = run(p, grids[g], n, TILEC_HOST_SIM, sms);
             compare(&want, &got, grids[g], sms);
             release(&got);
