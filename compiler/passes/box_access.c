@@ -219,7 +219,7 @@ find_number_bit(const TlBoxes *boxes, uint32_t bit, int64_t *out)
 
 unsigned
 tl_box_access_group(const TlBoxAccess *x, const TlLinear *tile, const TlType *buffer,
-                    TlBoxes *boxes, int64_t bits[TL_MOST_GROUP_BITS], uint32_t sides[TL_MAX_RANK])
+                    TlBoxes *boxes, TlGroupBit bits[TL_MOST_GROUP_BITS])
 {
    unsigned elem_bytes = tl_dtype_info[buffer->dtype].bytes, n = 0;
    uint32_t bit[TL_MOST_GROUP_BITS];
@@ -227,19 +227,16 @@ tl_box_access_group(const TlBoxAccess *x, const TlLinear *tile, const TlType *bu
    if (tl_ll_has_repeats(tile) || tile->num[TL_HW_WARP] > TL_LOG2_GROUP_WARPS + TL_MOST_GROUP_BITS)
       return 0;
    TlLinear l = ordered(tile, x->order), memory = ordered(buffer->layout, x->order);
-   for (unsigned d = 0; d < l.rank; d++)
-      sides[d] = 1;
-   for (unsigned w = TL_LOG2_GROUP_WARPS; w < l.num[TL_HW_WARP]; w++) {
+   for (unsigned w = TL_LOG2_GROUP_WARPS; w < l.num[TL_HW_WARP]; w++, n++) {
       unsigned d;
       bit[n] = bit_of_warps(&l, w);
       if (!bit[n] || !cut_at(&memory, elem_bytes, bit[n], &d, boxes))
          return 0;
-      uint32_t side = (bit[n++] >> tl_ll_dim_shift(&memory, d)) * 2;
-      uint32_t *of_tile = &sides[x->order[d]];
-      *of_tile = side > *of_tile ? side : *of_tile;
+      bits[n].dim = (uint32_t)x->order[d];
+      bits[n].step = bit[n] >> tl_ll_dim_shift(&memory, d);
    }
    for (unsigned i = 0; i < n; i++)
-      if (!find_number_bit(boxes, bit[i], &bits[i]))
+      if (!find_number_bit(boxes, bit[i], &bits[i].box))
          return 0;
    return n;
 }

@@ -26,13 +26,18 @@ unsigned tl_inner_dim(const TlTileAccess *a);
  * not. */
 const char *tl_box_access(TlAffine *affine, const TlOp *access, const TlType *buffer,
                           TlBoxAccess *x);
+/* A bit of the number of a group of four warps, which chooses among boxes: bit `box` of their
+ * number.  Elements whose index along the tile's dimension `dim` has the bit `step` are those of
+ * groups that have this one. */
+typedef struct TlGroupBit {
+   int64_t box;
+   uint32_t dim, step;
+} TlGroupBit;
+
 /* The boxes of a tile cut so that each belongs to one group of four warps, those that hold it as
- * the layout says: the bits of a box's number that are the group's, so many as are returned; 0
- * where no boxes are so.  sides: along each dimension of the tile, what its beginning must be a
- * multiple of so that an element of the tensor is always of the same group. */
+ * the layout says: the bits of the group, so many as are returned; 0 where no boxes are so. */
 unsigned tl_box_access_group(const TlBoxAccess *x, const TlLinear *tile, const TlType *buffer,
-                             TlBoxes *boxes, int64_t bits[TL_MOST_GROUP_BITS],
-                             uint32_t sides[TL_MAX_RANK]);
+                             TlBoxes *boxes, TlGroupBit bits[TL_MOST_GROUP_BITS]);
 /* Makes the map and the coordinates of what tl_box_access found: NULL, or why there is no map. */
 const char *tl_box_access_build(TlArena *scratch, TlFunc *f, TlOp *access, const TlType *buffer,
                                 TlBoxAccess *x);

@@ -39,7 +39,7 @@ typedef struct Store {
    const TlType *buffer_type;
    TlBoxAccess box;
    unsigned num_group_bits; /* 0: one thread stores all */
-   int64_t group_bit[TL_MOST_GROUP_BITS];
+   TlGroupBit group_bit[TL_MOST_GROUP_BITS];
    TlBoxes parts;                          /* then: those of the groups */
    const char *why;                        /* by threads */
    TlOp *alloc, *first, *sent, *last_wait; /* the buffer, what comes behind it, .., where it ends */
@@ -208,10 +208,22 @@ is_multiple(const TlSum *sum, uint32_t of)
    return true;
 }
 
-/* Boxes of one thread come one after the other where it waits for them, those of two do not: so
- * each element of a tensor is stored by the same group, whenever it is. */
+/* Are elements of one coordinate of the same group in both? */
 static bool
-keeps_its_group(Stores *s, const Store *x, const uint32_t *sides)
+have_equal_groups(const Store *x, const Store *y)
+{
+   bool are_equal = x->num_group_bits == y->num_group_bits;
+   for (unsigned i = 0; i < x->num_group_bits && are_equal; i++)
+      are_equal =
+         x->group_bit[i].dim == y->group_bit[i].dim && x->group_bit[i].step == y->group_bit[i].step;
+   return are_equal;
+}
+
+/* Boxes of one thread come one after the other where it waits for them, those of two do not: so
+ * each element of a tensor is stored by the same group, whenever it is.  A coordinate says which
+ * where tiles begin at multiples of what the groups have together. */
+static bool
+keeps_its_group(Stores *s, const Store *x)
 {
    bool is_only = !tl_is_of_loop(tl_parent(x->op));
    for (size_t i = 0; i < s->all.len; i++) {
@@ -219,13 +231,15 @@ keeps_its_group(Stores *s, const Store *x, const uint32_t *sides)
       if (y == x || y->why || y->box.access.base != x->box.access.base)
          continue;
       is_only = false;
-      if (y->tile->type != x->tile->type || y->buffer_type != x->buffer_type ||
+      if (!have_equal_groups(x, y) ||
           !tl_tiles_share_tensor(s->affine, &x->box.access, &y->box.access))
          return false;
    }
-   for (unsigned d = 0; d < x->box.access.rank && !is_only; d++)
-      if (!is_multiple(&x->box.access.dim[d].start, sides[d]))
+   for (unsigned i = 0; i < x->num_group_bits && !is_only; i++) {
+      const TlGroupBit *bit = &x->group_bit[i];
+      if (!is_multiple(&x->box.access.dim[bit->dim].start, 2 * bit->step))
          return false;
+   }
    return true;
 }
 
@@ -248,12 +262,16 @@ part_among_groups(Stores *s)
       Store *x = &s->all.data[i];
       if (x->why)
          continue;
-      uint32_t sides[TL_MAX_RANK];
       TlLinear tile = tl_layout_of(x->tile->type);
-      unsigned n =
-         tl_box_access_group(&x->box, &tile, x->buffer_type, &x->parts, x->group_bit, sides);
-      x->num_group_bits = n && keeps_its_group(s, x, sides) ? n : 0;
+      x->num_group_bits =
+         tl_box_access_group(&x->box, &tile, x->buffer_type, &x->parts, x->group_bit);
    }
+   bool *keeps = tl_new_array(s->cx->scratch, bool, s->all.len + 1);
+   for (size_t i = 0; i < s->all.len; i++)
+      keeps[i] = !s->all.data[i].why && keeps_its_group(s, &s->all.data[i]);
+   for (size_t i = 0; i < s->all.len; i++)
+      if (!keeps[i])
+         s->all.data[i].num_group_bits = 0;
    for (size_t i = 0; i < s->all.len; i++) {
       Store *x = &s->all.data[i];
       if (x->num_group_bits && !others_are_parted(s, x))
@@ -339,8 +357,11 @@ build_store(Stores *s, size_t i)
    args[1] = tl_box_access_view(&b, &x->box, buffer);
    for (unsigned d = 0; d < x->box.rank; d++)
       args[2 + d] = x->box.coordinate[d];
+   int64_t bits[TL_MOST_GROUP_BITS];
+   for (unsigned i = 0; i < x->num_group_bits; i++)
+      bits[i] = x->group_bit[i].box;
    const TlInts *group_bits =
-      x->num_group_bits ? tl_ints(s->func->module->arena, x->group_bit, x->num_group_bits) : NULL;
+      x->num_group_bits ? tl_ints(s->func->module->arena, bits, x->num_group_bits) : NULL;
    tl_build_n(&b, TL_OP_BOX_STORE, args, 2 + x->box.rank, NULL,
               TL_ATTRS_({TL_ATTR_GROUP_BITS, {.ints = group_bits}}));
    x->sent = x->op->prev;
