@@ -265,15 +265,25 @@ tl_cpu_assume(TlExecThread *t, const TlExecInst *inst)
    return truth(t, inst->arg[0]) || tl_cpu_fail(t, inst, TL_FAULT_ASSUME);
 }
 
+/* Of the checks that --check adds, which are of every element: one without a value overflows
+ * nothing, and whoever uses it hears of it there. */
+static bool
+is_of_overflow(const TlExecInst *inst)
+{
+   const char *text = tl_attr_str(inst->op, TL_ATTR_TEXT);
+   TlDtype dtype;
+   return text && tl_is_overflow_text(text, &dtype);
+}
+
 bool
 tl_cpu_device_assert(TlExecThread *t, const TlExecInst *inst)
 {
    const TlExecSlot *c = inst->arg[0];
    const uint8_t *ok = tl_cpu_data(t, c);
    const uint8_t *mask = inst->num_args > 1 ? tl_cpu_data(t, inst->arg[1]) : NULL;
-   bool undef = tl_cpu_is_undef(t, c);
+   bool undef = tl_cpu_is_undef(t, c), has_holes = undef && is_of_overflow(inst);
    for (size_t i = 0; i < c->n; i++) {
-      if (mask && !mask[i])
+      if ((mask && !mask[i]) || (has_holes && tl_cpu_shadow(t, c)[i]))
          continue;
       if (undef && tl_cpu_shadow(t, c)[i])
          return tl_cpu_fail_undefined(t, inst, c, i, tl_cpu_shadow(t, c)[i]);
