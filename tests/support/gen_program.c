@@ -228,7 +228,7 @@ gen_buffer(Gen *g, TlDtype d, uint32_t elems, GenFill fill)
    TlFunc *f = g->b.func;
    int n = (int)p->num_buffers++;
    const char *name = tl_arena_printf(g->arena, "b%d", n);
-   uint32_t skip = gen_chance(g, 15);
+   uint32_t skip = !g->for_boxes && gen_chance(g, 15);
    p->buffer[n] = (GenBuffer){.dtype = d,
                               .elems = elems,
                               .fill = fill,
@@ -270,7 +270,7 @@ gen_numbers(Gen *g, unsigned rank, const uint32_t *shape)
    const TlType *type = gen_shaped(g, TL_I32, rank, shape);
    uint32_t n = (uint32_t)tl_type_num_elems(type), stride = 1;
    TlValue *sum = NULL;
-   if (rank == 1 || gen_chance(g, 40)) {
+   if (rank == 1 || (!g->for_boxes && gen_chance(g, 40))) {
       TlValue *v = tl_b0(b, TL_OP_ARANGE, NULL, {TL_ATTR_END, {.i = n}});
       sum = rank == 1 ? v : tl_t1(b, TL_OP_RESHAPE, type, v);
    } else {

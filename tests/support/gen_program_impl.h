@@ -27,6 +27,7 @@ typedef struct Gen {
    TlValue *step;      /* number of the loop's iteration, 0 .. GEN_MAX_TRIPS - 1, or NULL */
    bool for_roles;     /* loops of dots, and little else */
    bool for_turns;     /* in loops, most of them in fewer warps than roles are given to */
+   bool for_boxes;     /* places in memory as boxes of tensors have them */
    bool in_scalars;    /* inside a region over scalars: nothing but scalar arithmetic */
    uint32_t max_elems; /* of a tile */
    unsigned num_shapes;

@@ -322,16 +322,19 @@ role_loop(Gen *g, const RoleLoop *l, TlValue *outer, bool has_inner, TlValue *su
 void
 gen_step_role_dots(Gen *g)
 {
+   g->for_boxes = !g->for_turns && gen_chance(g, 30);
    RoleLoop l = {.in = gen_chance(g, 70) ? TL_FP16 : TL_BF16,
                  .depth = 16u << gen_below(g, 3),
                  .cols = 16u << gen_below(g, 3),
                  .has_two = gen_chance(g, 50),
-                 .is_nested = gen_chance(g, g->for_turns ? 80 : 25),
+                 .is_nested = gen_chance(g, g->for_turns   ? 80
+                                            : g->for_boxes ? 0
+                                                           : 25),
                  .is_turned = gen_chance(g, 40),
                  .pages = -1,
                  .rows = -1};
    uint32_t programs = gen_programs(g), all = STEPS * programs;
-   unsigned loops = 1 + gen_chance(g, 50); /* in a row, with equal tiles */
+   unsigned loops = g->for_boxes ? 1 : 1 + gen_chance(g, 50); /* in a row, with equal tiles */
    l.left = gen_buffer(g, l.in, ROWS * l.depth * all, GEN_TINY);
    l.right = gen_buffer(g, l.in, l.depth * l.cols * all, GEN_TINY);
    if (gen_chance(g, g->for_turns ? 40 : 10))
@@ -349,10 +352,15 @@ gen_step_role_dots(Gen *g)
       l.out = -1;
       if (stores) /* each loop to places of its own: nothing orders the threads of two */
          l.out = gen_buffer(g, gen_chance(g, 80) ? l.in : TL_FP32, ROWS * l.cols * all, GEN_POISON);
-      l.has_mask[0] = gen_chance(g, 30);
-      l.has_mask[1] = gen_chance(g, 30);
+      l.has_mask[0] = !g->for_boxes && gen_chance(g, 30);
+      l.has_mask[1] = !g->for_boxes && gen_chance(g, 30);
       sum = l.is_nested && gen_chance(g, 30) ? role_while(g, &l, sum)
                                              : role_loop(g, &l, NULL, l.is_nested, sum);
+   }
+   if (g->for_boxes) { /* groups of warps need not meet then */
+      l.out = gen_buffer(g, gen_chance(g, 80) ? l.in : TL_FP32, ROWS * l.cols * all, GEN_POISON);
+      role_store(g, l.out, sum, tl_const_int(&g->b, TL_I32, 0));
+      return;
    }
    if (gen_chance(g, 50)) /* rounded, it may go another way to memory */
       gen_store_plain(g, tl_t1(&g->b, TL_OP_CAST, gen_with(g, sum->type, l.in), sum));
