@@ -20,6 +20,11 @@
  * loads of a word or two go before the first wait or exchange of the iteration (the last row's
  * decay, which no ring takes, cost each iteration a trip to memory behind its products), also past
  * stores, but to other parameters, which are taken for other memory as by pipeline_loops.
+ *
+ * A function with products and no loop around them had loops of one round, as often as not, or
+ * would have them for other shapes: there, too, loads go past stores to other parameters, unless
+ * one stage is asked for or few warps would be left on a multiprocessor.  Their latency is else
+ * waited for a second time, behind the products and stores before them.
  * Each load is looked at once, with at most MOST_ARITHMETIC operations, so it ends. */
 #include "ir/pressure.h"
 #include "ir/walk.h"
@@ -35,6 +40,7 @@ enum {
    USUAL_WORDS = 102,    /* that live in loops: ptxas is given a quarter more (codegen/cg.c) */
    WORDS_OF_HALF = 48,   /* that live where threads have 64 registers */
    FEW_WORDS = 2,        /* of a load beside products */
+   ENOUGH_WARPS = 16,    /* of a multiprocessor, each with the loads of two products in flight */
    MOST_OF_ONE = 8,      /* of a load in a function without loops: two accesses */
    MOST_BESIDE = 16,     /* such loads of a loop */
 };
@@ -44,6 +50,8 @@ typedef struct Advance {
    TlFunc *func;
    uint32_t peak, advanced; /* words that live at once, and that this pass adds */
    TlMap *alive;            /* operation -> words that lived there before; NULL: not asked for */
+   bool past_stores;        /* to other parameters */
+   bool is_stored;          /* there is such a store behind the front */
    TlOp *front;             /* the first exchange, NULL before there is one */
    uint32_t held;           /* words that live at once from there on, with those of moved loads */
    TlMap behind;            /* operations from the first exchange on */
@@ -140,6 +148,16 @@ may_be_passed(const TlOp *op)
    return true;
 }
 
+/* The same, and stores where loads go past them. */
+static bool
+is_passed(Advance *a, const TlOp *op)
+{
+   if (may_be_passed(op))
+      return true;
+   a->is_stored |= a->front != NULL;
+   return a->past_stores && op->opcode == TL_OP_STORE;
+}
+
 /* The operation and what it needs of those behind the front: false where that cannot go along. */
 static bool
 collect(Advance *a, TlOp *op, TlMap *seen)
@@ -165,6 +183,11 @@ has_room(const Advance *a, const TlOp *load)
    const TlTarget *target = a->cx->target;
    uint32_t own = words_of(tl_result(load, 0)), local = a->held + own;
    uint32_t words = a->peak + a->advanced + own;
+   if (a->past_stores) {
+      uint32_t all = words + words / 4, warps = tl_total_warps(a->func);
+      return all <= tl_registers_at_start(target, a->func) &&
+             tl_blocks_with(target, warps, all) * warps >= ENOUGH_WARPS;
+   }
    if (!tl_is_of_loop(load))
       return words <= WORDS_OF_HALF || (a->alive && own <= MOST_OF_ONE && local <= a->peak);
    uint32_t before = a->peak > USUAL_WORDS ? a->peak : USUAL_WORDS;
@@ -192,15 +215,26 @@ advance(Advance *a, TlOp *load)
    return true;
 }
 
+/* A load that no store before it may have to do with; in the second round only those behind one. */
+static bool
+is_candidate(const Advance *a, const TlBlock *block, const TlOp *op)
+{
+   return a->front && op->opcode == TL_OP_LOAD &&
+          (!a->past_stores ||
+           (a->is_stored && !tl_is_stored_to(block, tl_pointer_root(tl_arg(op, 0)))));
+}
+
 static bool
 advance_in(Advance *a, TlBlock *block)
 {
    bool changed = false;
    a->front = NULL;
+   a->is_stored = false;
    for (TlOp *op = block->first, *next; op; op = next) {
       next = op->next;
-      if (!may_be_passed(op)) {
+      if (!is_passed(a, op)) {
          a->front = NULL;
+         a->is_stored = false;
          continue;
       }
       if (!a->front && is_exchange(op)) {
@@ -212,7 +246,7 @@ advance_in(Advance *a, TlBlock *block)
          uint32_t alive = alive_in(a, op);
          a->held = alive > a->held ? alive : a->held;
       }
-      if (a->front && op->opcode == TL_OP_LOAD && has_room(a, op) && advance(a, op))
+      if (is_candidate(a, block, op) && has_room(a, op) && advance(a, op))
          changed = true;
       else if (a->front)
          tl_map_put(&a->behind, op, op);
@@ -273,6 +307,15 @@ is_with_products(const TlBlock *block)
    return false;
 }
 
+static bool
+has_product_of_its_own(const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT)
+         return true;
+   return false;
+}
+
 bool
 tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
 {
@@ -284,6 +327,11 @@ tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
       return false;
    count_words(&a);
    changed |= advance_in(&a, top);
+   if (f->num_stages > 1 && has_product_of_its_own(top)) {
+      a.past_stores = true;
+      changed |= advance_in(&a, top);
+      a.past_stores = false;
+   }
    for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
       for (unsigned r = 0; r < op->num_regions; r++)
          if (!is_with_products(op->regions[r]->block))
