@@ -58,26 +58,6 @@ typedef struct Advance {
    TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
 } Advance;
 
-static uint32_t
-words_of(const TlValue *v)
-{
-   const TlType *elem = tl_type_elem(v->type);
-   bool is_index = elem->kind == TL_TYPE_PTR ||
-                   (elem->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(elem->dtype));
-   bool is_view = v->def && tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS) &&
-                  v->def->opcode != TL_OP_CONVERT_LAYOUT;
-   if (tl_value_is(v, TL_OP_CONSTANT) || is_view || (v->def && tl_op_is_pure(v->def) && is_index))
-      return 0; /* made again where it is used */
-   return tl_words_of(v->type);
-}
-
-static void
-enter_words(void *user, const TlValue *v)
-{
-   uint32_t *words = user;
-   words[v->id] = words_of(v);
-}
-
 static bool
 has_loop(const TlBlock *block)
 {
@@ -90,8 +70,7 @@ has_loop(const TlBlock *block)
 static void
 count_words(Advance *a)
 {
-   uint32_t *words = tl_new_array(a->cx->scratch, uint32_t, a->func->next_value_id);
-   tl_walk_values(a->func->body->block, enter_words, words);
+   const uint32_t *words = tl_kept_words_of_all(a->cx->scratch, a->func);
    a->peak = tl_pressure(a->cx->scratch, a->func, words, NULL);
    if (!has_loop(a->func->body->block) &&
        a->peak + a->peak / 4 <= tl_registers_at_start(a->cx->target, a->func))
@@ -181,7 +160,7 @@ static bool
 has_room(const Advance *a, const TlOp *load)
 {
    const TlTarget *target = a->cx->target;
-   uint32_t own = words_of(tl_result(load, 0)), local = a->held + own;
+   uint32_t own = tl_kept_words(tl_result(load, 0)), local = a->held + own;
    uint32_t words = a->peak + a->advanced + own;
    if (a->past_stores) {
       uint32_t all = words + words / 4, warps = tl_total_warps(a->func);
@@ -210,8 +189,8 @@ advance(Advance *a, TlOp *load)
       tl_move_before(a->slice.data[i], a->front);
       tl_map_put(&a->behind, a->slice.data[i], NULL);
    }
-   a->advanced += words_of(tl_result(load, 0));
-   a->held += words_of(tl_result(load, 0));
+   a->advanced += tl_kept_words(tl_result(load, 0));
+   a->held += tl_kept_words(tl_result(load, 0));
    return true;
 }
 
@@ -284,7 +263,7 @@ advance_beside_products(Advance *a, TlBlock *body)
          tl_map_init(&a->behind, a->cx->scratch);
       }
       bool is_small = a->front && op->opcode == TL_OP_LOAD &&
-                      words_of(tl_result(op, 0)) <= FEW_WORDS && tried++ < MOST_BESIDE;
+                      tl_kept_words(tl_result(op, 0)) <= FEW_WORDS && tried++ < MOST_BESIDE;
       if (is_small && !tl_is_stored_to(body, tl_pointer_root(tl_arg(op, 0))) && advance(a, op))
          changed = true;
       else if (a->front)
