@@ -22,9 +22,9 @@
  * stores, but to other parameters, which are taken for other memory as by pipeline_loops.
  *
  * A function with products and no loop around them had loops of one round, as often as not, or
- * would have them for other shapes: there, too, loads go past stores to other parameters, unless
- * one stage is asked for or few warps would be left on a multiprocessor.  Their latency is else
- * waited for a second time, behind the products and stores before them.
+ * would have them for other shapes: there loads of any size go before the first exchange, past
+ * stores to other parameters unless one stage is asked for, as long as enough warps are left on a
+ * multiprocessor.  Their latency is else waited for a second time, behind products and stores.
  * Each load is looked at once, with at most MOST_ARITHMETIC operations, so it ends. */
 #include "ir/pressure.h"
 #include "ir/walk.h"
@@ -127,7 +127,7 @@ may_be_passed(const TlOp *op)
    return true;
 }
 
-/* The same, and stores where loads go past them. */
+/* The same, and stores where loads go past them; notes that there is one. */
 static bool
 is_passed(Advance *a, const TlOp *op)
 {
@@ -163,6 +163,7 @@ has_room(const Advance *a, const TlOp *load)
    uint32_t own = tl_kept_words(tl_result(load, 0)), local = a->held + own;
    uint32_t words = a->peak + a->advanced + own;
    if (a->past_stores) {
+      words = !a->alive ? words : local > a->peak ? local : a->peak;
       uint32_t all = words + words / 4, warps = tl_total_warps(a->func);
       return all <= tl_registers_at_start(target, a->func) &&
              tl_blocks_with(target, warps, all) * warps >= ENOUGH_WARPS;
@@ -194,13 +195,12 @@ advance(Advance *a, TlOp *load)
    return true;
 }
 
-/* A load that no store before it may have to do with; in the second round only those behind one. */
+/* A load that no store before it may have to do with. */
 static bool
 is_candidate(const Advance *a, const TlBlock *block, const TlOp *op)
 {
    return a->front && op->opcode == TL_OP_LOAD &&
-          (!a->past_stores ||
-           (a->is_stored && !tl_is_stored_to(block, tl_pointer_root(tl_arg(op, 0)))));
+          (!a->is_stored || !tl_is_stored_to(block, tl_pointer_root(tl_arg(op, 0))));
 }
 
 static bool
@@ -308,6 +308,7 @@ tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
    changed |= advance_in(&a, top);
    if (f->num_stages > 1 && has_product_of_its_own(top)) {
       a.past_stores = true;
+      count_words(&a);
       changed |= advance_in(&a, top);
       a.past_stores = false;
    }
