@@ -57,7 +57,7 @@ fit(const TlOp *first, const TlOp *end)
    return words > 0 && words <= MOST_REGISTERS;
 }
 
-/* Do few bytes of shared memory hold all buffers at once?  Products one after the other reuse them. */
+/* Do few bytes of shared memory hold all buffers at once?  Products one by one reuse them. */
 static bool
 are_small(const TlPassCx *cx, const TlOp *first, const TlOp *end)
 {
