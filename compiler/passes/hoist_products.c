@@ -10,7 +10,8 @@
  * Done where the registers hold the results of all products of the loop; outside of loops, too, of
  * products between which nothing writes memory, where their buffers take little of it: one barrier
  * is enough for what all of them read, where each had waited for the one before to be done with the
- * memory that they share.
+ * memory that they share.  Products by other instructions stay where they are; their buffers are
+ * filled together, too.
  *
  * Invariant: loads move up past nothing that writes memory. */
 #include "ir/walk.h"
@@ -136,6 +137,35 @@ hoist_in_loop(TlPassCx *cx, TlBlock *body)
    return fit(body->first, body->last) && hoist_in(cx, body->first, body->last);
 }
 
+/* Fills the buffers of all products before the first of them reads its own, where what they hold
+ * comes of none: threads meet once for all. */
+static bool
+fill_together(TlPassCx *cx, TlOp *from, const TlOp *end)
+{
+   Hoist h = {.cx = cx, .body = from->block};
+   TlOp *first = from;
+   bool changed = false;
+   while (first != end && first->opcode != TL_OP_DOT && first->opcode != TL_OP_LOCAL_LOAD)
+      first = first->next;
+   h.behind = first != end ? first->prev : NULL;
+   for (TlOp *op = first, *next; h.behind && op != end; op = next) {
+      next = op->next;
+      if (op->opcode != TL_OP_LOCAL_ALLOC || !find_slice(&h, op))
+         continue;
+      bool reads = false;
+      for (size_t i = 0; i < h.slice.len; i++)
+         reads |= h.slice.data[i]->opcode == TL_OP_LOCAL_LOAD;
+      if (reads)
+         continue;
+      for (size_t i = 0; i < h.slice.len; i++)
+         tl_move_before(h.slice.data[i], first);
+      tl_move_before(op, first);
+      h.behind = first->prev;
+      changed = true;
+   }
+   return changed;
+}
+
 /* Outside of loops between operations that write memory. */
 static bool
 hoist_in_stretches(TlPassCx *cx, TlBlock *block)
@@ -144,8 +174,11 @@ hoist_in_stretches(TlPassCx *cx, TlBlock *block)
    for (TlOp *op = block->first, *end; op; op = end ? end->next : NULL) {
       for (end = op; end && is_plain(end);)
          end = end->next;
-      if (op != end && fit(op, end) && are_small(cx, op, end))
+      if (op == end || !are_small(cx, op, end))
+         continue;
+      if (fit(op, end))
          changed |= hoist_in(cx, op, end);
+      changed |= fill_together(cx, op, end);
    }
    return changed;
 }
