@@ -179,6 +179,8 @@ tl_cg_block(TlCg *cg, const TlBlock *block)
          return; /* yields are read by the operation that owns the region */
       cg->op = op;
       tl_cg_loc(cg, op->range);
+      if (op == cg->hold_before)
+         tl_cg_hold(cg);
       TlEmitRule *own = cg->host ? tl_host_rule(cg, op) : NULL;
       (own ? own : emit_rule[op->opcode])(cg, op);
    }
@@ -558,6 +560,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    cg->entry_end = LLVMBuildBr(cg->b, start);
    LLVMPositionBuilderAtEnd(cg->b, start);
    bind_params(cg);
+   cg->hold_before = cg->host ? NULL : tl_cg_place_to_hold(cg);
    tl_cg_block(cg, f->body->block);
    LLVMBuildRetVoid(cg->b);
    if (!cg->failed) {
