@@ -523,6 +523,78 @@ hold_loads(TlCg *cg, const TlOp *store)
       tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
 }
 
+static bool
+is_product(const TlOp *op)
+{
+   return op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_MMA;
+}
+
+/* The first write of shared memory of a function with products and no loop, when loads before it
+ * are read behind its first product only (advance_loads); NULL: there is none. */
+const TlOp *
+tl_cg_place_to_hold(const TlCg *cg)
+{
+   const TlBlock *body = cg->func->body->block;
+   const TlOp *write = NULL, *product = NULL;
+   uint32_t registers = 0;
+   bool is_ahead = false;
+   TlMap behind;
+   tl_map_init(&behind, cg->arena);
+   for (const TlOp *op = body->first; op; op = op->next) {
+      if (tl_is_loop(op))
+         return NULL;
+      write = write || !tl_has_trait(op, TL_TRAIT_WRITES_SHARED) ? write : op;
+      product = product || !is_product(op) ? product : op;
+      if (product)
+         tl_map_put(&behind, op, (void *)op);
+   }
+   for (const TlOp *op = body->first; write && product && op != write; op = op->next) {
+      if (op->opcode != TL_OP_LD_GLOBAL)
+         continue;
+      const TlUse *u = tl_result(op, 0)->uses;
+      registers += tl_type_num_regs(tl_result(op, 0)->type);
+      while (u && tl_map_get(&behind, tl_in_block(u->user, body)))
+         u = u->next;
+      is_ahead |= !u;
+   }
+   return is_ahead && registers <= tl_registers_at_start(cg->target, cg->func) / 2 ? write : NULL;
+}
+
+/* Loads that were put before exchanges are not to come behind them again: ptxas delays what only
+ * code behind a product reads, and the latency was waited for once more. */
+void
+tl_cg_hold(TlCg *cg)
+{
+   tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
+}
+
+/* The mask of all accesses, where many have the same one; NULL: there is none. */
+static LLVMValueRef
+common_mask(TlCg *cg, const TlRegs *pred, unsigned accesses)
+{
+   enum { MANY = 4 };
+   LLVMValueRef mask = tl_cg_pred(*pred, 0);
+   if (cg->host || accesses < MANY || tl_cg_is_true(mask))
+      return NULL;
+   for (unsigned a = 1; a < accesses; a++)
+      if (tl_cg_pred(*pred, a) != mask)
+         return NULL;
+   return mask;
+}
+
+/* Stores one behind the other under the same predicate become branches in ptxas, one for each: 32
+ * stores of a state in a loop, 31 of them.  Under one branch of our own there is one, or none, as
+ * ptxas makes predicates of it where that is better.  Returns where the builder goes on behind. */
+static LLVMBasicBlockRef
+branch_around(TlCg *cg, LLVMValueRef mask)
+{
+   LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "store");
+   LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(cg->llvm, cg->fn, "stored");
+   LLVMBuildCondBr(cg->b, mask, inside, after);
+   LLVMPositionBuilderAtEnd(cg->b, inside);
+   return after;
+}
+
 /* st_global(ptrs, values, part?) */
 void
 tl_emit_st_global(TlCg *cg, const TlOp *op)
@@ -538,9 +610,11 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
    unsigned bytes = vec * elem_bits / 8;
    Piece p = access_pieces(bytes, elem_bits);
    hold_loads(cg, op);
+   LLVMValueRef common = is_partial ? NULL : common_mask(cg, &pred, ptrs.count);
+   LLVMBasicBlockRef after = common ? branch_around(cg, common) : NULL;
    for (unsigned a = 0; a < ptrs.count; a++) {
       const LLVMValueRef *v = &values.v[a * vec];
-      LLVMValueRef mask = tl_cg_pred(pred, a);
+      LLVMValueRef mask = common ? LLVMConstInt(cg->i1, 1, 0) : tl_cg_pred(pred, a);
       if (!is_partial && tl_cg_is_true(mask) && !has_hints(h)) {
          LLVMValueRef st = LLVMBuildStore(cg->b, join_vector(cg, v, elem, vec), ptrs.v[a]);
          set_align(st, bytes);
@@ -554,6 +628,10 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
       } else {
          asm_store(cg, ptrs.v[a], mask, pieces, h, p);
       }
+   }
+   if (after) {
+      LLVMBuildBr(cg->b, after);
+      LLVMPositionBuilderAtEnd(cg->b, after);
    }
 }
 

@@ -191,8 +191,9 @@ struct TlFunc {
    uint32_t num_params;
    TlRegion *body; /* block args = run-time parameters in order */
    uint32_t num_warps, num_stages, num_ctas;
-   uint32_t extra_warps;   /* beyond num_warps: they run roles of their own */
-   const char *grid;       /* source text of the kernel's grid= expression, or NULL */
+   uint32_t extra_warps; /* beyond num_warps: they run roles of their own */
+   uint32_t blocks;      /* of a multiprocessor, that a pass made room for; 0: as many as may be */
+   const char *grid;     /* source text of the kernel's grid= expression, or NULL */
    const char *short_when; /* true of launches that would be faster with blocks that run many
                               programs, as an expression for them; NULL: none, or it has them */
    const char *target;     /* "sm_90a" from LAID on, else NULL */

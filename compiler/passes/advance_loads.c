@@ -20,6 +20,11 @@
  * loads of a word or two go before the first wait or exchange of the iteration (the last row's
  * decay, which no ring takes, cost each iteration a trip to memory behind its products), also past
  * stores, but to other parameters, which are taken for other memory as by pipeline_loops.
+ *
+ * A function with products and no loop around them had loops of one round, as often as not, or
+ * would have them for other shapes: there loads of any size go before the first exchange, past
+ * stores to other parameters unless one stage is asked for, as long as enough warps are left on a
+ * multiprocessor.  Their latency is else waited for a second time, behind products and stores.
  * Each load is looked at once, with at most MOST_ARITHMETIC operations, so it ends. */
 #include "ir/pressure.h"
 #include "ir/walk.h"
@@ -35,6 +40,7 @@ enum {
    USUAL_WORDS = 102,    /* that live in loops: ptxas is given a quarter more (codegen/cg.c) */
    WORDS_OF_HALF = 48,   /* that live where threads have 64 registers */
    FEW_WORDS = 2,        /* of a load beside products */
+   ENOUGH_WARPS = 16,    /* of a multiprocessor, each with the loads of two products in flight */
    MOST_OF_ONE = 8,      /* of a load in a function without loops: two accesses */
    MOST_BESIDE = 16,     /* such loads of a loop */
 };
@@ -44,31 +50,13 @@ typedef struct Advance {
    TlFunc *func;
    uint32_t peak, advanced; /* words that live at once, and that this pass adds */
    TlMap *alive;            /* operation -> words that lived there before; NULL: not asked for */
+   bool past_stores;        /* to other parameters */
+   bool is_stored;          /* there is such a store behind the front */
    TlOp *front;             /* the first exchange, NULL before there is one */
    uint32_t held;           /* words that live at once from there on, with those of moved loads */
    TlMap behind;            /* operations from the first exchange on */
    TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
 } Advance;
-
-static uint32_t
-words_of(const TlValue *v)
-{
-   const TlType *elem = tl_type_elem(v->type);
-   bool is_index = elem->kind == TL_TYPE_PTR ||
-                   (elem->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(elem->dtype));
-   bool is_view = v->def && tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS) &&
-                  v->def->opcode != TL_OP_CONVERT_LAYOUT;
-   if (tl_value_is(v, TL_OP_CONSTANT) || is_view || (v->def && tl_op_is_pure(v->def) && is_index))
-      return 0; /* made again where it is used */
-   return tl_words_of(v->type);
-}
-
-static void
-enter_words(void *user, const TlValue *v)
-{
-   uint32_t *words = user;
-   words[v->id] = words_of(v);
-}
 
 static bool
 has_loop(const TlBlock *block)
@@ -82,8 +70,7 @@ has_loop(const TlBlock *block)
 static void
 count_words(Advance *a)
 {
-   uint32_t *words = tl_new_array(a->cx->scratch, uint32_t, a->func->next_value_id);
-   tl_walk_values(a->func->body->block, enter_words, words);
+   const uint32_t *words = tl_kept_words_of_all(a->cx->scratch, a->func);
    a->peak = tl_pressure(a->cx->scratch, a->func, words, NULL);
    if (!has_loop(a->func->body->block) &&
        a->peak + a->peak / 4 <= tl_registers_at_start(a->cx->target, a->func))
@@ -140,6 +127,16 @@ may_be_passed(const TlOp *op)
    return true;
 }
 
+/* The same, and stores where loads go past them; notes that there is one. */
+static bool
+is_passed(Advance *a, const TlOp *op)
+{
+   if (may_be_passed(op))
+      return true;
+   a->is_stored |= a->front != NULL;
+   return a->past_stores && op->opcode == TL_OP_STORE;
+}
+
 /* The operation and what it needs of those behind the front: false where that cannot go along. */
 static bool
 collect(Advance *a, TlOp *op, TlMap *seen)
@@ -163,8 +160,14 @@ static bool
 has_room(const Advance *a, const TlOp *load)
 {
    const TlTarget *target = a->cx->target;
-   uint32_t own = words_of(tl_result(load, 0)), local = a->held + own;
+   uint32_t own = tl_kept_words(tl_result(load, 0)), local = a->held + own;
    uint32_t words = a->peak + a->advanced + own;
+   if (a->past_stores) {
+      words = !a->alive ? words : local > a->peak ? local : a->peak;
+      uint32_t all = words + words / 4, warps = tl_total_warps(a->func);
+      return all <= tl_registers_at_start(target, a->func) &&
+             tl_blocks_with(target, warps, all) * warps >= ENOUGH_WARPS;
+   }
    if (!tl_is_of_loop(load))
       return words <= WORDS_OF_HALF || (a->alive && own <= MOST_OF_ONE && local <= a->peak);
    uint32_t before = a->peak > USUAL_WORDS ? a->peak : USUAL_WORDS;
@@ -187,9 +190,17 @@ advance(Advance *a, TlOp *load)
       tl_move_before(a->slice.data[i], a->front);
       tl_map_put(&a->behind, a->slice.data[i], NULL);
    }
-   a->advanced += words_of(tl_result(load, 0));
-   a->held += words_of(tl_result(load, 0));
+   a->advanced += tl_kept_words(tl_result(load, 0));
+   a->held += tl_kept_words(tl_result(load, 0));
    return true;
+}
+
+/* A load that no store before it may have to do with. */
+static bool
+is_candidate(const Advance *a, const TlBlock *block, const TlOp *op)
+{
+   return a->front && op->opcode == TL_OP_LOAD &&
+          (!a->is_stored || !tl_is_stored_to(block, tl_pointer_root(tl_arg(op, 0))));
 }
 
 static bool
@@ -197,10 +208,12 @@ advance_in(Advance *a, TlBlock *block)
 {
    bool changed = false;
    a->front = NULL;
+   a->is_stored = false;
    for (TlOp *op = block->first, *next; op; op = next) {
       next = op->next;
-      if (!may_be_passed(op)) {
+      if (!is_passed(a, op)) {
          a->front = NULL;
+         a->is_stored = false;
          continue;
       }
       if (!a->front && is_exchange(op)) {
@@ -212,7 +225,7 @@ advance_in(Advance *a, TlBlock *block)
          uint32_t alive = alive_in(a, op);
          a->held = alive > a->held ? alive : a->held;
       }
-      if (a->front && op->opcode == TL_OP_LOAD && has_room(a, op) && advance(a, op))
+      if (is_candidate(a, block, op) && has_room(a, op) && advance(a, op))
          changed = true;
       else if (a->front)
          tl_map_put(&a->behind, op, op);
@@ -250,7 +263,7 @@ advance_beside_products(Advance *a, TlBlock *body)
          tl_map_init(&a->behind, a->cx->scratch);
       }
       bool is_small = a->front && op->opcode == TL_OP_LOAD &&
-                      words_of(tl_result(op, 0)) <= FEW_WORDS && tried++ < MOST_BESIDE;
+                      tl_kept_words(tl_result(op, 0)) <= FEW_WORDS && tried++ < MOST_BESIDE;
       if (is_small && !tl_is_stored_to(body, tl_pointer_root(tl_arg(op, 0))) && advance(a, op))
          changed = true;
       else if (a->front)
@@ -273,6 +286,15 @@ is_with_products(const TlBlock *block)
    return false;
 }
 
+static bool
+has_product_of_its_own(const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = op->next)
+      if (op->opcode == TL_OP_DOT)
+         return true;
+   return false;
+}
+
 bool
 tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
 {
@@ -284,6 +306,12 @@ tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
       return false;
    count_words(&a);
    changed |= advance_in(&a, top);
+   if (f->num_stages > 1 && has_product_of_its_own(top)) {
+      a.past_stores = true;
+      count_words(&a);
+      changed |= advance_in(&a, top);
+      a.past_stores = false;
+   }
    for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
       for (unsigned r = 0; r < op->num_regions; r++)
          if (!is_with_products(op->regions[r]->block))

@@ -180,13 +180,13 @@ writes_to(const TlOp *op, const TlValue *root)
    return false;
 }
 
-/* Is nothing written to the buffer between the load and the last reader of the same turn? */
+/* Is nothing written to the buffer between `from` and the last reader of the same turn? */
 static bool
-is_kept_for(const TlOp *load, const TlMap *readers)
+is_kept_for(const TlValue *buffer, const TlOp *from, const TlMap *readers)
 {
-   const TlValue *root = root_of(tl_arg(load, 0));
+   const TlValue *root = root_of(buffer);
    bool is_written = false;
-   for (const TlOp *op = load->next; op; op = op->next) {
+   for (const TlOp *op = from->next; op; op = op->next) {
       if (is_written && tl_map_get(readers, op))
          return false;
       is_written |= writes_to(op, root);
@@ -205,18 +205,33 @@ read_both(const TlValue *copy, const TlValue *buffer)
    return true;
 }
 
-/* The type of a buffer of type `t` as a transposition sees it. */
+/* The type of the buffer that a transposition sees as one of type `t`. */
 static const TlType *
-turned_type(TlTypes *types, const TlType *t, TlInts order)
+type_before(TlTypes *types, const TlType *t, TlInts order)
 {
-   unsigned from[TL_MAX_RANK];
+   unsigned back[TL_MAX_RANK];
    uint32_t shape[TL_MAX_RANK];
    for (unsigned d = 0; d < t->rank; d++) {
-      from[d] = (unsigned)order.data[d];
-      shape[d] = t->shape[from[d]];
+      back[order.data[d]] = d;
+      shape[order.data[d]] = t->shape[d];
    }
-   TlLinear memory = tl_ll_transpose(t->layout, from);
+   TlLinear memory = tl_ll_transpose(t->layout, back);
    return tl_type_memdesc(types, t->dtype, t->rank, shape, tl_layout_intern(types, &memory), 1);
+}
+
+/* A buffer that holds the tile when `alloc` fills another with it: one that it was read from, or
+ * one of the type that was filled with it; *since: the operation from which on it does. */
+static TlValue *
+holder_of(const TlValue *tile, const TlType *type, const TlOp *alloc, TlOp **since)
+{
+   *since = tile->def;
+   if (tile->def->opcode == TL_OP_LOCAL_LOAD)
+      return tl_arg(tile->def, 0)->type == type ? tl_arg(tile->def, 0) : NULL;
+   for (*since = alloc->prev; *since; *since = (*since)->prev)
+      if ((*since)->opcode == TL_OP_LOCAL_ALLOC && (*since)->num_args &&
+          tl_arg(*since, 0) == tile && tl_result(*since, 0)->type == type)
+         return tl_result(*since, 0);
+   return NULL;
 }
 
 /* A buffer filled with what another holds, in the same arrangement: read from that one, if nothing
@@ -225,32 +240,32 @@ turned_type(TlTypes *types, const TlType *t, TlInts order)
 static bool
 share_buffer(TlPassCx *cx, TlFunc *f, TlOp *alloc)
 {
-   TlOp *from = alloc->num_args ? tl_arg(alloc, 0)->def : NULL;
-   TlOp *trans = from && from->opcode == TL_OP_TRANS ? from : NULL;
-   TlOp *load = trans ? tl_arg(trans, 0)->def : from;
-   if (!load || load->opcode != TL_OP_LOCAL_LOAD || load->block != alloc->block)
+   TlValue *copy = tl_result(alloc, 0), *tile = alloc->num_args ? tl_arg(alloc, 0) : NULL;
+   TlOp *trans = tile && tl_value_is(tile, TL_OP_TRANS) ? tile->def : NULL, *since;
+   tile = trans ? tl_arg(trans, 0) : tile;
+   if (!tile || !tile->def || tile->def->block != alloc->block)
       return false;
-   TlValue *buffer = tl_arg(load, 0), *copy = tl_result(alloc, 0);
-   const TlType *seen =
-      trans ? turned_type(f->module->types, buffer->type, tl_attr_ints(trans, TL_ATTR_ORDER))
-            : buffer->type;
-   if (seen != copy->type || (trans && !read_both(copy, buffer)))
+   const TlType *type = copy->type;
+   if (trans)
+      type = type_before(f->module->types, type, tl_attr_ints(trans, TL_ATTR_ORDER));
+   TlValue *buffer = holder_of(tile, type, alloc, &since);
+   if (!buffer || (trans && !read_both(copy, buffer)))
       return false;
    TlMap readers;
    tl_map_init(&readers, cx->scratch);
-   if (!find_readers(copy, alloc->block, &readers) || !is_kept_for(load, &readers))
+   if (!find_readers(copy, alloc->block, &readers) || !is_kept_for(buffer, since, &readers))
       return false;
    if (trans) {
       TlBuilder b = tl_builder_before(alloc);
-      buffer = tl_t1(&b, TL_OP_LOCAL_TRANS, seen, buffer,
+      buffer = tl_t1(&b, TL_OP_LOCAL_TRANS, copy->type, buffer,
                      {TL_ATTR_ORDER, {.ints = tl_attr(trans, TL_ATTR_ORDER)->ints}});
    }
    tl_replace_uses(copy, buffer);
    tl_remove(alloc);
    if (trans && tl_is_unused(trans))
       tl_remove(trans);
-   if (tl_is_unused(load))
-      tl_remove(load);
+   if (tl_is_unused(tile->def))
+      tl_remove(tile->def);
    return true;
 }
 

@@ -7,12 +7,17 @@
  * while the threads compute p.  What the product reads is loaded before it, and pipeline_loops
  * waits for copies of both at once.
  *
- * Done where the registers hold the results of all products of the loop.
+ * Done where the registers hold the results of all products of the loop; outside of loops, too, of
+ * products between which nothing writes memory, where their buffers take little of it: one barrier
+ * is enough for what all of them read, where each had waited for the one before to be done with the
+ * memory that they share.  Products by other instructions stay where they are; their buffers are
+ * filled together, too.
  *
  * Invariant: loads move up past nothing that writes memory. */
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
 #include "passes/live_words.h"
+#include "passes/lower/lower.h"
 #include "passes/pass.h"
 
 #include <assert.h>
@@ -27,18 +32,42 @@ typedef struct Hoist {
    TlMap members;
 } Hoist;
 
-/* Products only by wgmma; no operation that may write memory or that threads meet at. */
+/* No operation that may write memory or that threads meet at. */
 static bool
-is_plain(const TlBlock *body)
+is_plain(const TlOp *op)
 {
-   for (const TlOp *op = body->first; op != body->last; op = op->next) {
-      bool reads = op->opcode == TL_OP_LOAD || op->opcode == TL_OP_LOCAL_LOAD ||
-                   op->opcode == TL_OP_LOCAL_ALLOC;
-      if ((op->opcode != TL_OP_DOT && !reads && !tl_op_is_pure(op)) ||
-          (op->opcode == TL_OP_LOAD && tl_attr_int(op, TL_ATTR_VOLATILE)))
+   if (op->opcode == TL_OP_LOAD)
+      return !tl_attr_int(op, TL_ATTR_VOLATILE);
+   return op->opcode == TL_OP_DOT || op->opcode == TL_OP_LOCAL_LOAD ||
+          op->opcode == TL_OP_LOCAL_ALLOC ||
+          (tl_op_is_pure(op) && !tl_has_trait(op, TL_TRAIT_TERM));
+}
+
+/* Products only by wgmma from `first` on, whose results the registers hold. */
+static bool
+fit(const TlOp *first, const TlOp *end)
+{
+   unsigned words = 0;
+   for (const TlOp *op = first; op != end; op = op->next) {
+      if (op->opcode != TL_OP_DOT)
+         continue;
+      if (!tl_is_by_wgmma(op))
          return false;
+      words += tl_words_of(tl_result(op, 0)->type);
    }
-   return tl_only_by_wgmma(body);
+   return words > 0 && words <= MOST_REGISTERS;
+}
+
+/* Do few bytes of shared memory hold all buffers at once?  Products one by one reuse them. */
+static bool
+are_small(const TlPassCx *cx, const TlOp *first, const TlOp *end)
+{
+   enum { BLOCKS = 4 /* that are to fit a multiprocessor */ };
+   uint64_t bytes = 0;
+   for (const TlOp *op = first; op != end; op = op->next)
+      if (op->opcode == TL_OP_LOCAL_ALLOC)
+         bytes += tl_memdesc_stage_bytes(tl_result(op, 0)->type);
+   return bytes * BLOCKS <= cx->target->sm_shared_bytes;
 }
 
 /* What the product needs of the body, none of it a product or with regions. */
@@ -78,15 +107,14 @@ hoist(Hoist *h, TlOp *first, TlOp *dot)
    h->behind = dot;
 }
 
+/* From an operation up to another one, or the end of the block. */
 static bool
-hoist_in(TlPassCx *cx, TlBlock *body)
+hoist_in(TlPassCx *cx, TlOp *from, const TlOp *end)
 {
-   Hoist h = {.cx = cx, .body = body};
+   Hoist h = {.cx = cx, .body = from->block};
    TlOp *first = NULL;
    bool changed = false;
-   if (!is_plain(body) || tl_words_of_products(body) > MOST_REGISTERS)
-      return false;
-   for (TlOp *op = body->first, *next; op != body->last; op = next) {
+   for (TlOp *op = from, *next; op != end; op = next) {
       next = op->next;
       if (op->opcode != TL_OP_DOT)
          continue;
@@ -100,14 +128,69 @@ hoist_in(TlPassCx *cx, TlBlock *body)
    return changed;
 }
 
+static bool
+hoist_in_loop(TlPassCx *cx, TlBlock *body)
+{
+   for (const TlOp *op = body->first; op != body->last; op = op->next)
+      if (!is_plain(op))
+         return false;
+   return fit(body->first, body->last) && hoist_in(cx, body->first, body->last);
+}
+
+/* Fills the buffers of all products before the first of them reads its own, where what they hold
+ * comes of none: threads meet once for all. */
+static bool
+fill_together(TlPassCx *cx, TlOp *from, const TlOp *end)
+{
+   Hoist h = {.cx = cx, .body = from->block};
+   TlOp *first = from;
+   bool changed = false;
+   while (first != end && first->opcode != TL_OP_DOT && first->opcode != TL_OP_LOCAL_LOAD)
+      first = first->next;
+   h.behind = first != end ? first->prev : NULL;
+   for (TlOp *op = first, *next; h.behind && op != end; op = next) {
+      next = op->next;
+      if (op->opcode != TL_OP_LOCAL_ALLOC || !find_slice(&h, op))
+         continue;
+      bool reads = false;
+      for (size_t i = 0; i < h.slice.len; i++)
+         reads |= h.slice.data[i]->opcode == TL_OP_LOCAL_LOAD;
+      if (reads)
+         continue;
+      for (size_t i = 0; i < h.slice.len; i++)
+         tl_move_before(h.slice.data[i], first);
+      tl_move_before(op, first);
+      h.behind = first->prev;
+      changed = true;
+   }
+   return changed;
+}
+
+/* Outside of loops between operations that write memory. */
+static bool
+hoist_in_stretches(TlPassCx *cx, TlBlock *block)
+{
+   bool changed = false;
+   for (TlOp *op = block->first, *end; op; op = end ? end->next : NULL) {
+      for (end = op; end && is_plain(end);)
+         end = end->next;
+      if (op == end || !are_small(cx, op, end))
+         continue;
+      if (fit(op, end))
+         changed |= hoist_in(cx, op, end);
+      changed |= fill_together(cx, op, end);
+   }
+   return changed;
+}
+
 bool
 tl_pass_hoist_products(TlPassCx *cx, TlFunc *f)
 {
    assert(f->state == TL_STATE_LAID);
-   bool changed = false;
-   const TlBlock *top = f->body->block;
+   TlBlock *top = f->body->block;
+   bool changed = cx->target && hoist_in_stretches(cx, top);
    for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
       if (op->opcode == TL_OP_FOR)
-         changed |= hoist_in(cx, op->regions[0]->block);
+         changed |= hoist_in_loop(cx, op->regions[0]->block);
    return changed;
 }

@@ -23,7 +23,8 @@
  * nothing before.  So do boxes that are stored.  Both go to memory by another way (the async
  * proxy), so what threads wrote must be fenced by them before the barrier: a fence goes before
  * every barrier that has such writes behind it, and before a loop with wgmma for what was written
- * before it; boxes write over it by the same way.  What asynchronous copies brought needs none
+ * before it; boxes write over it by the same way.  Where another fence and a barrier follow before
+ * anything goes that way, the later fence is enough.  What asynchronous copies brought needs none
  * (docs/decisions/0016), nor do boxes, which come by the async proxy themselves.
  *
  * An atomic that releases comes after what the whole block stored in the same buffer before it, as
@@ -627,6 +628,31 @@ find_async(Barriers *b, const TlBlock *block)
    return any;
 }
 
+/* Removes fences that another one, and a barrier behind it, follow in their block before anything
+ * goes by the async proxy; from the last operation to the first.  True when something does. */
+static bool
+drop_early_fences(TlBlock *block)
+{
+   bool any = false, has_barrier = false, has_fence = false; /* before the next such access */
+   for (TlOp *op = block->last, *prev; op; op = prev) {
+      prev = op->prev;
+      bool is_async =
+         op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_TMA_STORE || op->opcode == TL_OP_TMA_LOAD;
+      for (unsigned i = 0; i < op->num_regions; i++)
+         is_async |= drop_early_fences(op->regions[i]->block);
+      if (is_async)
+         has_barrier = has_fence = false;
+      else if (op->opcode == TL_OP_BAR_SYNC)
+         has_barrier |= !tl_attr_int(op, TL_ATTR_GROUPED);
+      else if (op->opcode == TL_OP_FENCE_ASYNC && has_fence)
+         tl_remove(op);
+      else if (op->opcode == TL_OP_FENCE_ASYNC)
+         has_fence = has_barrier;
+      any |= is_async;
+   }
+   return any;
+}
+
 bool
 tl_pass_insert_barriers(TlPassCx *cx, TlFunc *f)
 {
@@ -636,5 +662,7 @@ tl_pass_insert_barriers(TlPassCx *cx, TlFunc *f)
    tl_map_init(&b.around_async, cx->scratch);
    find_async(&b, f->body->block);
    walk(&b, f->body->block);
+   if (b.last_async)
+      drop_early_fences(f->body->block);
    return b.changed;
 }

@@ -25,6 +25,34 @@ tl_words_of(const TlType *t)
 }
 
 unsigned
+tl_kept_words(const TlValue *v)
+{
+   const TlType *elem = tl_type_elem(v->type);
+   bool is_index = elem->kind == TL_TYPE_PTR ||
+                   (elem->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(elem->dtype));
+   bool is_view = v->def && tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS) &&
+                  v->def->opcode != TL_OP_CONVERT_LAYOUT;
+   if (tl_value_is(v, TL_OP_CONSTANT) || is_view || (v->def && tl_op_is_pure(v->def) && is_index))
+      return 0;
+   return tl_words_of(v->type);
+}
+
+static void
+enter_words(void *user, const TlValue *v)
+{
+   uint32_t *words = user;
+   words[v->id] = tl_kept_words(v);
+}
+
+const uint32_t *
+tl_kept_words_of_all(TlArena *arena, const TlFunc *f)
+{
+   uint32_t *words = tl_new_array(arena, uint32_t, f->next_value_id);
+   tl_walk_values(f->body->block, enter_words, words);
+   return words;
+}
+
+unsigned
 tl_words_of_products(const TlBlock *block)
 {
    unsigned sum = 0;

@@ -22,6 +22,10 @@ unsigned tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlB
 /* Is a block of so many warps alone on its multiprocessor, when sums take so many words of each
  * thread and addresses, masks and operands some besides? */
 bool tl_is_alone(const TlTarget *target, unsigned num_warps, unsigned words);
+/* The same of a value, 0 where it is made again at its uses or only names memory: constants, views,
+ * indices and pointers that are computed.  For tl_pressure; ptxas is given a quarter more. */
+unsigned tl_kept_words(const TlValue *v);
+const uint32_t *tl_kept_words_of_all(TlArena *arena, const TlFunc *f); /* by value id */
 /* The most that live across one of the body's operations with an effect, what is defined outside
  * and used inside included.  Between two of them pure operations go element by element, in place,
  * and registers that only rearrange others cost nothing. */

@@ -41,6 +41,7 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
                                        TL_PASS_cse,
                                        TL_PASS_dce,
                                        TL_PASS_store_boxes,
+                                       TL_PASS_read_buffers,
                                        TL_PASS_prefetch_loads,
                                        TL_PASS_cse,
                                        TL_PASS_dce,

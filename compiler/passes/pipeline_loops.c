@@ -27,7 +27,8 @@
  * Where one stage fewer lets more blocks run side by side that would not fill a multiprocessor,
  * each group is copied to the stage that has just been read, behind its last reading, or behind the
  * product that reads it where registers do not hold its operands: S stages then run S iterations
- * ahead, as Triton's num_stages - 1 buffers do.
+ * ahead, as Triton's num_stages - 1 buffers do.  So is that of a sum by wgmma that is waited for in
+ * its iteration, where three or more stages leave room for few blocks.
  *
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
@@ -221,10 +222,32 @@ pays_to_refill(const TlPipe *p)
    return warps < SCHEDULERS && now * warps < ENOUGH_WARPS && 2 * then >= 3 * now;
 }
 
+/* Blocks that there is room for when a ring has a stage less; 0: it keeps its stages.  A product
+ * that is waited for in its iteration has read its stage by the end of it, which may be filled anew
+ * then, as far ahead as before: worth it where that lets another block in beside few. */
+static uint32_t
+blocks_freed(const TlPipe *p)
+{
+   enum { FEWEST = 2 /* stages that are left */, ENOUGH_WARPS = 16 /* of a multiprocessor */ };
+   uint64_t warps = p->func->num_warps, now = blocks_with(p, p->stages);
+   if (p->stages <= FEWEST || warps > MOST_WARPS_OF_LATE_WAITS || now * warps >= ENOUGH_WARPS ||
+       !tl_only_by_wgmma(p->body) || !tl_pipe_waits_for_sum(p) ||
+       tl_peak_words(p->cx->scratch, p->body) > MOST_WORDS_OF_LATE_COPIES)
+      return 0;
+   uint64_t then = blocks_with(p, p->stages - 1), enough = ENOUGH_WARPS / warps;
+   then = then < enough ? then : enough;
+   return then > now ? (uint32_t)then : 0;
+}
+
 /* Where a product may still be reading the stage of the iteration before, that takes a stage. */
 static void
 choose_distance(TlPipe *p)
 {
+   uint32_t blocks = p->refills ? 0 : blocks_freed(p);
+   if (blocks) {
+      p->refills = true;
+      p->func->blocks = blocks;
+   }
    if (p->refills) {
       p->ahead = --p->stages;
       return;

@@ -17,6 +17,7 @@
  * that have no registers to spare.  Without products also what LLVM unrolls, whose loads all come
  * first then, and blocks of many warps, where others run while one waits. */
 #include "ir/control.h"
+#include "ir/pressure.h"
 #include "ir/trips.h"
 #include "ir/walk.h"
 #include "passes/live_words.h"
@@ -177,6 +178,21 @@ find_step(Prefetch *p)
           (p->step || tl_dtype_info[t].bytes == 4);
 }
 
+/* tl_peak_words counts the addresses of copies in full, which few warps have many of: beside
+ * products what ptxas must keep decides then. */
+static bool
+has_room(const Prefetch *p, const TlFunc *f, bool multiplies)
+{
+   TlArena *scratch = p->cx->scratch;
+   if (tl_peak_words(scratch, p->body) <= p->limits->others)
+      return true;
+   if (!multiplies || f->extra_warps)
+      return false;
+   uint32_t words = tl_pressure(scratch, f, tl_kept_words_of_all(scratch, f), NULL);
+   words += p->limits->all;
+   return words + words / 4 <= tl_registers_at_start(p->cx->target, f);
+}
+
 static bool
 prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
 {
@@ -189,7 +205,7 @@ prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
        (tl_known_trips(loop) <= UNROLLED_TRIPS || f->num_warps > MOST_WARPS_OF_RECURRENCES))
       return false;
    find_loads(&p);
-   if (!p.loads.len || tl_peak_words(cx->scratch, p.body) > p.limits->others)
+   if (!p.loads.len || !has_room(&p, f, multiplies))
       return false;
    slice_loads(&p);
    rewrite(&p);

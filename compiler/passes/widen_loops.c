@@ -684,7 +684,8 @@ may_widen(Widen *w)
    for (; w->times > 1; w->times /= 2) {
       bool is_whole = is_known || tl_trips_are_multiple(facts, w->loop, w->times);
       w->leaves_rest = is_whole ? has_tiles_behind(w) : !may_run_on(w);
-      uint64_t enough = is_whole && !is_known ? w->times : 2 * w->times;
+      bool is_one = is_known ? trips == w->times : is_whole;
+      uint64_t enough = is_one ? w->times : 2 * w->times;
       if ((!is_known || trips % w->times == 0) && most_trips >= enough && have_room(w) &&
           (w->stages = wide_stages(w)))
          return true;

@@ -149,7 +149,8 @@ fits_shape(const TlType *t, const TlLinear *l)
    return memcmp(shape, t->shape, t->rank * sizeof shape[0]) == 0;
 }
 
-/* Does the result of a load reach a dot without leaving its block?  *only: and nothing else. */
+/* Does the result of a load reach a dot without leaving its block, as a tile of its own, not by a
+ * row or a column for all of another one?  *only: and nothing else. */
 static bool
 feeds_dot(Assign *a, const TlOp *load, bool *only)
 {
@@ -168,7 +169,7 @@ feeds_dot(Assign *a, const TlOp *load, bool *only)
             continue;
          }
          if (op->block != load->block || !tl_op_is_pure(op) || op->num_regions ||
-             op->num_results != 1) {
+             op->num_results != 1 || op->opcode == TL_OP_BROADCAST) {
             *only = false;
             continue;
          }
