@@ -401,12 +401,24 @@ fold_or(TlOp *op)
    return is_int_value(y, -1) ? y : fold_reassociate(op);
 }
 
+/* x ^ (x ^ y): how sums of two by xor give one of them, as sorts do. */
+static TlValue *
+other_of_xor(const TlValue *x, const TlValue *both)
+{
+   if (!tl_value_is(both, TL_OP_XOR))
+      return NULL;
+   TlValue *a = tl_arg(both->def, 0), *b = tl_arg(both->def, 1);
+   return x == a ? b : x == b ? a : NULL;
+}
+
 static TlValue *
 fold_xor(TlOp *op)
 {
-   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1), *other = other_of_xor(x, y);
    if (is_zero(y))
       return x;
+   if (other || (other = other_of_xor(y, x)))
+      return other;
    return x == y ? constant_like(op, 0) : fold_reassociate(op);
 }
 
