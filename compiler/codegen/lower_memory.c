@@ -498,22 +498,28 @@ is_term(const TlValue *mask, const TlValue *of, unsigned depth)
 }
 
 /* Has the store masks of loads that come to it without a branch or an exchange, more than there are
- * registers for?  In loops other loads are in flight, and the comparisons cost what they bring. */
+ * registers for?  What reads them before that keeps them alive in any case.  In loops other loads
+ * are in flight, and the comparisons cost what they bring. */
 static bool
 shares_masks(const TlCg *cg, const TlOp *store)
 {
    const TlValue *mask = tl_pred(store);
+   bool is_shared = false, is_apart = false;
    if (!mask || tl_is_partial(store) || mask->type->kind != TL_TYPE_REGS ||
        tl_type_num_regs(mask->type) <= MOST_TRUTHS || store->block != cg->func->body->block)
       return false;
    for (const TlOp *op = store->prev; op; op = op->prev) {
       const TlValue *of = op->opcode == TL_OP_LD_GLOBAL ? tl_pred(op) : NULL;
-      if (of && (is_term(mask, of, 0) || is_term(of, mask, 0)))
-         return true;
-      if (op->num_regions > 0 || tl_has_trait(op, TL_TRAIT_SYNC))
+      if (of && (is_term(mask, of, 0) || is_term(of, mask, 0))) {
+         if (is_apart)
+            return false;
+         is_shared = true;
+      }
+      is_apart |= op->num_regions > 0 || tl_has_trait(op, TL_TRAIT_SYNC);
+      if (is_apart && !is_shared)
          return false;
    }
-   return false;
+   return is_shared;
 }
 
 static LLVMValueRef
