@@ -497,16 +497,31 @@ is_term(const TlValue *mask, const TlValue *of, unsigned depth)
            is_term(mask, tl_arg(of->def, 1), depth + 1));
 }
 
-/* Has the store masks of loads that come to it without a branch or an exchange, more than there are
- * registers for?  What reads them before that keeps them alive in any case.  In loops other loads
- * are in flight, and the comparisons cost what they bring. */
+/* Truths that the stores of the function's body ask for, those that several ask for once. */
+static uint32_t
+truths_of_stores(const TlCg *cg)
+{
+   uint32_t n = 0;
+   const TlValue *last = NULL;
+   for (const TlOp *op = cg->func->body->block->first; op; op = op->next) {
+      const TlValue *mask = op->opcode == TL_OP_ST_GLOBAL ? tl_pred(op) : NULL;
+      if (mask && mask != last && !tl_is_partial(op) && mask->type->kind == TL_TYPE_REGS)
+         n += tl_type_num_regs(mask->type);
+      last = mask ? mask : last;
+   }
+   return n;
+}
+
+/* Has the store masks of loads that come to it without a branch or a barrier, where stores have
+ * more than there are registers for?  What reads them before that keeps them alive in any case.  In
+ * loops other loads are in flight, and the comparisons cost what they bring. */
 static bool
 shares_masks(const TlCg *cg, const TlOp *store)
 {
    const TlValue *mask = tl_pred(store);
    bool is_shared = false, is_apart = false;
    if (!mask || tl_is_partial(store) || mask->type->kind != TL_TYPE_REGS ||
-       tl_type_num_regs(mask->type) <= MOST_TRUTHS || store->block != cg->func->body->block)
+       store->block != cg->func->body->block || truths_of_stores(cg) <= MOST_TRUTHS)
       return false;
    for (const TlOp *op = store->prev; op; op = op->prev) {
       const TlValue *of = op->opcode == TL_OP_LD_GLOBAL ? tl_pred(op) : NULL;
@@ -515,7 +530,7 @@ shares_masks(const TlCg *cg, const TlOp *store)
             return false;
          is_shared = true;
       }
-      is_apart |= op->num_regions > 0 || tl_has_trait(op, TL_TRAIT_SYNC);
+      is_apart |= op->num_regions > 0 || op->opcode == TL_OP_BAR_SYNC;
       if (is_apart && !is_shared)
          return false;
    }
