@@ -411,6 +411,20 @@ other_of_xor(const TlValue *x, const TlValue *both)
    return x == a ? b : x == b ? a : NULL;
 }
 
+/* x ^ (c ? d : 0) is c ? x ^ d : x.  Where d is an xor as well, as in exchanges of sorts, three
+ * operands are one instruction (LOP3), with a choice between not. */
+static TlValue *
+fold_xor_of_choice(TlOp *op, TlValue *x, TlValue *choice)
+{
+   if (!tl_value_is(choice, TL_OP_SELECT) || choice->uses->next)
+      return NULL;
+   TlValue *d = tl_arg(choice->def, 1);
+   if (!is_zero(tl_arg(choice->def, 2)) || !tl_value_is(d, TL_OP_XOR))
+      return NULL;
+   TlBuilder b = builder_at(op);
+   return tl_b3(&b, TL_OP_SELECT, tl_arg(choice->def, 0), tl_b2(&b, TL_OP_XOR, x, d), x);
+}
+
 static TlValue *
 fold_xor(TlOp *op)
 {
@@ -419,6 +433,9 @@ fold_xor(TlOp *op)
       return x;
    if (other || (other = other_of_xor(y, x)))
       return other;
+   TlValue *chosen = fold_xor_of_choice(op, x, y);
+   if (chosen || (chosen = fold_xor_of_choice(op, y, x)))
+      return chosen;
    return x == y ? constant_like(op, 0) : fold_reassociate(op);
 }
 
