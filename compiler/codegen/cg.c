@@ -279,6 +279,27 @@ waits_in_loop(const TlBlock *block, uint32_t many)
    return found;
 }
 
+/* Words that loads outside of loops fill and that could all be under way at once, 0 where they are
+ * few.  Of 128 words that a sum of partial results reads ptxas, with 80 registers for six blocks,
+ * had a sixth under way: seven round trips to memory.  A block of four warps with 64 words each has
+ * 32 KB under way, so a few such blocks keep memory busy; what comes in less may need more. */
+static uint32_t
+loaded_in_line(const TlBlock *body)
+{
+   enum { MANY_LOADED = 64 };
+   uint32_t most = 0, bits = 0;
+   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
+      if (op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
+         return 0;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      if (op->num_regions > 0 || tl_has_trait(op, TL_TRAIT_SYNC))
+         bits = 0;
+      bits += op->opcode == TL_OP_LD_GLOBAL ? loaded_bits(op) : 0;
+      most = bits > most ? bits : most;
+   }
+   return most >= MANY_LOADED * 32 ? most / 32 : 0;
+}
+
 /* Registers of a thread that let its loads be under way at once: `words` live beside them, `held`
  * of those while it waits.  What pure operations make of that between two waits may go element by
  * element, and does not if there is room: exp and log of 32 loaded values took 138 registers, three
@@ -316,7 +337,10 @@ static void
 ask_for_blocks(TlCg *cg, uint32_t words, uint32_t held)
 {
    uint32_t loaded = loaded_in_loop(cg->func->body->block);
-   uint32_t usual = blocks_of(cg, room_for(words, loaded > held ? loaded : held));
+   uint32_t in_line = loaded_in_line(cg->func->body->block);
+   uint32_t room = room_for(words, loaded > held ? loaded : held);
+   room = room > in_line + in_line / 8 ? room : in_line + in_line / 8;
+   uint32_t usual = blocks_of(cg, room);
    enum { MANY = 16, LARGE = 32 }; /* warps */
    uint32_t warps = tl_total_warps(cg->func);
    bool has_room = blocks_of(cg, held + held / 4 + !held) > 1;
@@ -413,7 +437,8 @@ bound_registers(TlCg *cg)
    if (!f->extra_warps && words <= most) {
       bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words, words));
       uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
-      bool holds = tl_cg_holds_loads(cg), waits = waits_in_loop(f->body->block, many);
+      bool holds = tl_cg_holds_loads(cg);
+      bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
       if (cg->target->sm < 100 && (waits || holds))
          ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
       return;

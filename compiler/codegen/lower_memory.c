@@ -433,9 +433,123 @@ tl_emit_ld_global(TlCg *cg, const TlOp *op)
    }
 }
 
+/* ---- masks of stores ----
+ * A thread has seven registers for truths.  Masks that loads read and stores read again live from
+ * one to the other, and where there are more than that ptxas orders the loads by them: eight loads
+ * went one after another, each waited for before the next, to have their masks for eight stores.
+ * It knows equal comparisons but not opposite ones, so stores are told where not to store, by
+ * comparisons of their own. */
+enum { MOST_TRUTHS = 6, MAX_TERMS = 3 };
+
+static LLVMIntPredicate
+opposite_of(LLVMIntPredicate p)
+{
+   switch (p) {
+   case LLVMIntEQ:
+      return LLVMIntNE;
+   case LLVMIntNE:
+      return LLVMIntEQ;
+   case LLVMIntUGT:
+      return LLVMIntULE;
+   case LLVMIntULE:
+      return LLVMIntUGT;
+   case LLVMIntUGE:
+      return LLVMIntULT;
+   case LLVMIntULT:
+      return LLVMIntUGE;
+   case LLVMIntSGT:
+      return LLVMIntSLE;
+   case LLVMIntSLE:
+      return LLVMIntSGT;
+   case LLVMIntSGE:
+      return LLVMIntSLT;
+   case LLVMIntSLT:
+      return LLVMIntSGE;
+   }
+   assert(!"no predicate");
+   return p;
+}
+
+static bool
+is_conjunction(LLVMValueRef v)
+{
+   return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAnd;
+}
+
+/* Comparisons of integers and conjunctions of them. */
+static bool
+has_opposite(LLVMValueRef v, unsigned depth)
+{
+   if (LLVMIsAICmpInst(v))
+      return true;
+   return depth < MAX_TERMS && is_conjunction(v) && has_opposite(LLVMGetOperand(v, 0), depth + 1) &&
+          has_opposite(LLVMGetOperand(v, 1), depth + 1);
+}
+
+/* Is `mask` a term of `of`? */
+static bool
+is_term(const TlValue *mask, const TlValue *of, unsigned depth)
+{
+   if (mask == of)
+      return true;
+   return depth < MAX_TERMS && tl_value_is(of, TL_OP_AND) &&
+          (is_term(mask, tl_arg(of->def, 0), depth + 1) ||
+           is_term(mask, tl_arg(of->def, 1), depth + 1));
+}
+
+/* Truths that the stores of the function's body ask for, those that several ask for once. */
+static uint32_t
+truths_of_stores(const TlCg *cg)
+{
+   uint32_t n = 0;
+   const TlValue *last = NULL;
+   for (const TlOp *op = cg->func->body->block->first; op; op = op->next) {
+      const TlValue *mask = op->opcode == TL_OP_ST_GLOBAL ? tl_pred(op) : NULL;
+      if (mask && mask != last && !tl_is_partial(op) && mask->type->kind == TL_TYPE_REGS)
+         n += tl_type_num_regs(mask->type);
+      last = mask ? mask : last;
+   }
+   return n;
+}
+
+/* Has the store masks of loads that come to it without a branch or a barrier, where stores have
+ * more than there are registers for?  What reads them before that keeps them alive in any case.  In
+ * loops other loads are in flight, and the comparisons cost what they bring. */
+static bool
+shares_masks(const TlCg *cg, const TlOp *store)
+{
+   const TlValue *mask = tl_pred(store);
+   bool is_shared = false, is_apart = false;
+   if (!mask || tl_is_partial(store) || mask->type->kind != TL_TYPE_REGS ||
+       store->block != cg->func->body->block || truths_of_stores(cg) <= MOST_TRUTHS)
+      return false;
+   for (const TlOp *op = store->prev; op; op = op->prev) {
+      const TlValue *of = op->opcode == TL_OP_LD_GLOBAL ? tl_pred(op) : NULL;
+      if (of && (is_term(mask, of, 0) || is_term(of, mask, 0))) {
+         if (is_apart)
+            return false;
+         is_shared = true;
+      }
+      is_apart |= op->num_regions > 0 || op->opcode == TL_OP_BAR_SYNC;
+      if (is_apart && !is_shared)
+         return false;
+   }
+   return is_shared;
+}
+
+static LLVMValueRef
+make_opposite(TlCg *cg, LLVMValueRef v)
+{
+   LLVMValueRef a = LLVMGetOperand(v, 0), b = LLVMGetOperand(v, 1);
+   if (!is_conjunction(v))
+      return LLVMBuildICmp(cg->b, opposite_of(LLVMGetICmpPredicate(v)), a, b, "");
+   a = make_opposite(cg, a);
+   return LLVMBuildOr(cg->b, a, make_opposite(cg, b), "");
+}
+
 static void
-asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pieces, Hints h,
-          Piece p)
+asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, LLVMValueRef unless,
+          const LLVMValueRef *pieces, Hints h, Piece p)
 {
    bool policy = h.evict != TL_EVICT_NORMAL, masked = !tl_cg_is_true(pred);
    char name[96];
@@ -452,8 +566,8 @@ asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, const LLVMValueRef *pie
       tl_sb_printf(&cons, ",%s", tl_cg_reg_class(p.bits));
    }
    if (masked) {
-      tl_sb_printf(&text, "@$%u ", n);
-      args[n++] = pred;
+      tl_sb_printf(&text, "@%s$%u ", unless ? "!" : "", n);
+      args[n++] = unless ? unless : pred;
       tl_sb_str(&cons, ",b");
    }
    tl_sb_printf(&text, "%s [$0], ", name);
@@ -606,7 +720,7 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
    if (op->num_args > 2)
       pred = tl_cg_use(cg, tl_arg(op, 2));
    Hints h = hints_of(op, false);
-   bool is_partial = tl_is_partial(op);
+   bool is_partial = tl_is_partial(op), is_shared = shares_masks(cg, op);
    unsigned bytes = vec * elem_bits / 8;
    Piece p = access_pieces(bytes, elem_bits);
    hold_loads(cg, op);
@@ -626,7 +740,8 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
          Part part = part_new(cg, bytes, elem_bits, h);
          part_store(cg, ptrs.v[a], mask, pieces, &part);
       } else {
-         asm_store(cg, ptrs.v[a], mask, pieces, h, p);
+         LLVMValueRef unless = is_shared && has_opposite(mask, 0) ? make_opposite(cg, mask) : NULL;
+         asm_store(cg, ptrs.v[a], mask, unless, pieces, h, p);
       }
    }
    if (after) {

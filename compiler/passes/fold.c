@@ -401,12 +401,41 @@ fold_or(TlOp *op)
    return is_int_value(y, -1) ? y : fold_reassociate(op);
 }
 
+/* x ^ (x ^ y): how sums of two by xor give one of them, as sorts do. */
+static TlValue *
+other_of_xor(const TlValue *x, const TlValue *both)
+{
+   if (!tl_value_is(both, TL_OP_XOR))
+      return NULL;
+   TlValue *a = tl_arg(both->def, 0), *b = tl_arg(both->def, 1);
+   return x == a ? b : x == b ? a : NULL;
+}
+
+/* x ^ (c ? d : 0) is c ? x ^ d : x.  Where d is an xor as well, as in exchanges of sorts, three
+ * operands are one instruction (LOP3), with a choice between not. */
+static TlValue *
+fold_xor_of_choice(TlOp *op, TlValue *x, TlValue *choice)
+{
+   if (!tl_value_is(choice, TL_OP_SELECT) || choice->uses->next)
+      return NULL;
+   TlValue *d = tl_arg(choice->def, 1);
+   if (!is_zero(tl_arg(choice->def, 2)) || !tl_value_is(d, TL_OP_XOR))
+      return NULL;
+   TlBuilder b = builder_at(op);
+   return tl_b3(&b, TL_OP_SELECT, tl_arg(choice->def, 0), tl_b2(&b, TL_OP_XOR, x, d), x);
+}
+
 static TlValue *
 fold_xor(TlOp *op)
 {
-   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1);
+   TlValue *x = tl_arg(op, 0), *y = tl_arg(op, 1), *other = other_of_xor(x, y);
    if (is_zero(y))
       return x;
+   if (other || (other = other_of_xor(y, x)))
+      return other;
+   TlValue *chosen = fold_xor_of_choice(op, x, y);
+   if (chosen || (chosen = fold_xor_of_choice(op, y, x)))
+      return chosen;
    return x == y ? constant_like(op, 0) : fold_reassociate(op);
 }
 
@@ -768,21 +797,42 @@ const_int(const TlValue *v, bool *known)
    return *known ? tl_bits_to_int(dtype_of(v), bits) : 0;
 }
 
-typedef enum Trips { TRIPS_UNKNOWN, TRIPS_NONE, TRIPS_ONE } Trips;
+typedef enum Trips { TRIPS_UNKNOWN, TRIPS_NONE, TRIPS_ONE, TRIPS_NONE_OR_ONE } Trips;
 
-/* for h in range(pid, pid + 1): a program's number has a next one, so the sum does not wrap. */
 static bool
-ends_behind_program(const TlOp *loop)
+is_program_id(const TlValue *v)
 {
-   const TlValue *lower = tl_for_lower(loop), *upper = tl_for_upper(loop);
-   uint64_t step, more;
-   if (!tl_value_is(lower, TL_OP_PROGRAM_ID) || !tl_value_is(upper, TL_OP_ADD) ||
-       !tl_is_const(tl_for_step(loop), &step) || tl_bits_to_int(dtype_of(lower), step) < 1)
-      return false;
-   for (unsigned k = 0; k < 2; k++)
-      if (tl_arg(upper->def, k) == lower)
-         return tl_is_const(tl_arg(upper->def, 1 - k), &more) && more == 1;
-   return false;
+   while (tl_value_is(v, TL_OP_CAST) && tl_type_elem(v->type)->dtype == TL_I64)
+      v = tl_arg(v->def, 0);
+   return tl_value_is(v, TL_OP_PROGRAM_ID);
+}
+
+/* Is v = of + 1, or the least of that and others? */
+static Trips
+follows(const TlValue *v, const TlValue *of, unsigned depth)
+{
+   uint64_t more;
+   if (depth && tl_value_is(v, TL_OP_MIN) &&
+       (follows(tl_arg(v->def, 0), of, depth - 1) || follows(tl_arg(v->def, 1), of, depth - 1)))
+      return TRIPS_NONE_OR_ONE;
+   for (unsigned k = 0; k < 2 && tl_value_is(v, TL_OP_ADD); k++)
+      if (tl_arg(v->def, k) == of && tl_is_const(tl_arg(v->def, 1 - k), &more) && more == 1)
+         return TRIPS_ONE;
+   return TRIPS_UNKNOWN;
+}
+
+/* for h in range(pid, pid + 1), or to min(pid + 1, n): a program's number has a next one, so the
+ * sum does not wrap. */
+static Trips
+trips_of_program(const TlOp *loop)
+{
+   enum { MAX_DEPTH = 4 };
+   uint64_t step;
+   const TlValue *lower = tl_for_lower(loop);
+   if (!is_program_id(lower) || !tl_is_const(tl_for_step(loop), &step) ||
+       tl_bits_to_int(dtype_of(lower), step) < 1)
+      return TRIPS_UNKNOWN;
+   return follows(tl_for_upper(loop), lower, MAX_DEPTH);
 }
 
 /* Bounds are compared in the signedness of their type. */
@@ -791,8 +841,9 @@ count_trips(const TlOp *loop)
 {
    assert(loop->opcode == TL_OP_FOR);
    bool known = true;
-   if (ends_behind_program(loop))
-      return TRIPS_ONE;
+   Trips trips = trips_of_program(loop);
+   if (trips != TRIPS_UNKNOWN)
+      return trips;
    int64_t lo = const_int(tl_for_lower(loop), &known);
    int64_t hi = const_int(tl_for_upper(loop), &known);
    int64_t step = const_int(tl_for_step(loop), &known);
@@ -830,6 +881,37 @@ fold_unchanged(TlOp *loop)
    return progress;
 }
 
+/* A loop that runs at most once is its body under a condition. */
+static TlOp *
+loop_to_if(TlOp *loop)
+{
+   TlFunc *f = tl_op_func(loop);
+   TlBuilder b = builder_at(loop);
+   unsigned n = loop->num_results;
+   const TlType **types = tl_new_array(f->module->arena, const TlType *, n + 1);
+   TlValue **values = tl_new_array(f->module->arena, TlValue *, n + 1);
+   TlBlock *body = loop->regions[0]->block;
+   for (unsigned i = 0; i < n; i++)
+      types[i] = tl_result(loop, i)->type;
+   TlValue *runs = tl_b2(&b, TL_OP_LT, tl_for_lower(loop), tl_for_upper(loop));
+   TlOp *branch = tl_build(&b, TL_OP_IF, &runs, 1, types, n, NULL, 0, 2);
+   tl_replace_uses(tl_for_index(loop), tl_for_lower(loop));
+   for (unsigned i = 0; i < n; i++)
+      tl_replace_uses(tl_carried(body, i), tl_init(loop, i));
+   for (unsigned r = 0; r < 2; r++) {
+      TlBuilder in = tl_builder_inside(f, branch, r, loop->range);
+      while (r == 0 && body->first != body->last)
+         tl_move_to_end(body->first, in.block);
+      for (unsigned i = 0; i < n; i++)
+         values[i] = r == 0 ? tl_yielded(body, i) : tl_init(loop, i);
+      tl_build_yield(&in, values, n);
+   }
+   for (unsigned i = 0; i < n; i++)
+      tl_replace_uses(tl_result(loop, i), tl_result(branch, i));
+   tl_remove(loop);
+   return branch;
+}
+
 /* Returns where to go on, or NULL when op stays. */
 static TlOp *
 fold_for(Fold *f, TlOp *op)
@@ -842,6 +924,8 @@ fold_for(Fold *f, TlOp *op)
       return NULL;
    }
    f->progress = true;
+   if (trips == TRIPS_NONE_OR_ONE)
+      return loop_to_if(op);
    if (trips == TRIPS_ONE) {
       tl_replace_uses(tl_for_index(op), tl_for_lower(op));
       for (unsigned i = 0; i < op->num_results; i++)

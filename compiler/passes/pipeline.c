@@ -65,13 +65,21 @@ tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
                                     TL_PASS_split_addresses,
                                     TL_PASS_trim_registers,
                                     TL_PASS_END};
-   static const TlPassId finish[] = {TL_PASS_mask_loads,   TL_PASS_join_pointers,
-                                     TL_PASS_sink_values,  TL_PASS_sink_masks,
-                                     TL_PASS_dce,          TL_PASS_delay_waits,
-                                     TL_PASS_sink_waits,   TL_PASS_rotate_loops,
-                                     TL_PASS_raise_reads,  TL_PASS_insert_barriers,
-                                     TL_PASS_branch_sends, TL_PASS_share_last_round,
-                                     TL_PASS_dce,          TL_PASS_END};
+   static const TlPassId finish[] = {TL_PASS_share_shuffles,
+                                     TL_PASS_mask_loads,
+                                     TL_PASS_join_pointers,
+                                     TL_PASS_sink_values,
+                                     TL_PASS_sink_masks,
+                                     TL_PASS_dce,
+                                     TL_PASS_delay_waits,
+                                     TL_PASS_sink_waits,
+                                     TL_PASS_rotate_loops,
+                                     TL_PASS_raise_reads,
+                                     TL_PASS_insert_barriers,
+                                     TL_PASS_branch_sends,
+                                     TL_PASS_share_last_round,
+                                     TL_PASS_dce,
+                                     TL_PASS_END};
    return tl_run_passes(cx, f, lower) && tl_run_passes_to_fixed_point(cx, f, clean_up, 2) &&
           tl_run_passes(cx, f, finish);
 }

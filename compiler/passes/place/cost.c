@@ -267,10 +267,40 @@ memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 }
 
 /* ---- operations along an axis ---- */
-static int64_t
-axis_cost(const TlOp *op, const TlLinear *home)
+static bool
+has_column(const TlLinear *l, TlHw hw, uint32_t image)
 {
-   assert(op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN);
+   for (unsigned i = 0; i < l->num[hw]; i++)
+      if (tl_ll_col(l, hw, i) == image)
+         return true;
+   return false;
+}
+
+/* As lowered: from the lowest bit of the index on, two blocks become one.  Totals of blocks are
+ * exchanged, every prefix is made again for each bit of a thread.  Register bits above those of
+ * lanes come too late to leave fewer totals. */
+static int64_t
+scan_cost(const TlOp *op, const TlLinear *home)
+{
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   int64_t all = tl_ll_num_regs(home), totals = all, n = num_warps(home), cost = 0;
+   for (unsigned i = 0; i < home->log2_dim[axis]; i++) {
+      uint32_t image = 1u << (tl_ll_dim_shift(home, axis) + i);
+      if (has_column(home, TL_HW_REG, image)) {
+         totals /= 2;
+         cost += n * (all / 2 + totals) * ALU;
+         continue;
+      }
+      cost += n * (2 * all + totals) * ALU;
+      cost += has_column(home, TL_HW_WARP, image) ? BARRIER + n * totals * 2 * WAVEFRONT
+                                                  : n * totals * SHUFFLE;
+   }
+   return cost * op->num_args;
+}
+
+static int64_t
+reduce_cost(const TlOp *op, const TlLinear *home)
+{
    uint32_t mask = tl_axis_mask(home, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
    unsigned lanes = 0, warps = 0, regs = 0;
    for (unsigned i = 0; i < home->num[TL_HW_REG]; i++)
@@ -281,8 +311,6 @@ axis_cost(const TlOp *op, const TlLinear *home)
       warps += (tl_ll_col(home, TL_HW_WARP, i) & mask) != 0;
    int64_t all = tl_ll_num_regs(home), left = all >> regs, n = num_warps(home);
    int64_t cost = n * all * ALU + n * left * lanes * (SHUFFLE + ALU);
-   if (op->opcode == TL_OP_SCAN)
-      cost *= 2;
    if (warps)
       cost += BARRIER + n * left * (2 * WAVEFRONT + (ALU << warps));
    return cost * op->num_args;
@@ -330,7 +358,7 @@ tl_place_cost_op(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
    if (tl_has_trait(op, TL_TRAIT_ACCESS))
       return memory_cost(c, op, home);
    if (tl_has_trait(op, TL_TRAIT_ALONG_AXIS))
-      return axis_cost(op, home);
+      return op->opcode == TL_OP_SCAN ? scan_cost(op, home) : reduce_cost(op, home);
    if (!tl_has_trait(op, TL_TRAIT_ELTWISE))
       return 0;
    return num_warps(home) * (int64_t)tl_ll_num_regs(home) * element_cost(op);
