@@ -45,6 +45,11 @@ const TlValue *tl_value_named(const TlBlock *in, const char *name);
  * at the place, and the help.  False: it binds no such name, or changes it only and may mean
  * `near`, which is NULL where there is no such name. */
 bool tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const char *near);
+/* Of two values that a run-time `if` is to make one of (help_types.c): what gives them one type,
+ * behind `begin` where that is about types and shapes. */
+const char *tl_help_two_types(TlSema *s, const TlSv *a, const TlSv *b, const char *begin);
+/* How a tile of the type is made of what is now one number. */
+const char *tl_tile_of(TlSema *s, const TlSv *number, const TlType *type);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 

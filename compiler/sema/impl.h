@@ -166,6 +166,7 @@ typedef struct TlVar {
    TlVarState state;
    uint64_t seq;         /* stamp of the last assignment */
    const char *types[2]; /* CONFLICT: both types */
+   const char *way_out;  /* CONFLICT: the help */
    TlValue **loop;       /* LOOP_LOCAL: start, stop and step of the loop whose index it was */
 } TlVar;
 
