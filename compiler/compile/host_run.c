@@ -499,8 +499,16 @@ is_news(const TilecProgram *program, const uint32_t grid[3])
 TilecStatus
 tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch, TilecFault *fault)
 {
-   if (!program || !launch || launch->struct_size < sizeof(size_t))
+   if (!program || !launch || launch->struct_size < sizeof(size_t)) {
+      if (fault) {
+         *fault = (TilecFault){0};
+         snprintf(fault->message, sizeof fault->message, "%s",
+                  !program  ? "program is NULL"
+                  : !launch ? "launch is NULL"
+                            : "struct_size of the launch is to be sizeof (TilecHostLaunch)");
+      }
       return TILEC_BAD_ARGUMENT;
+   }
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);

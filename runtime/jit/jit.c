@@ -699,9 +699,8 @@ tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
       return tl_core_fail(NULL, TILEC_BAD_ARGUMENT, "tilec_jit_attach: rt is NULL");
    if (options &&
        (options->struct_size > sizeof o || options->struct_size <= sizeof options->struct_size))
-      return tl_core_fail(rt, TILEC_BAD_ARGUMENT,
-                          "tilec_jit_attach: struct_size of the options is not sizeof "
-                          "(TilecJitOptions) of a version that this library knows");
+      return tl_core_bad_size(rt, "tilec_jit_attach: struct_size of the options",
+                              options->struct_size, "TilecJitOptions", sizeof o);
    TilecStatus status = tl_core_usable(rt);
    if (status != TILEC_OK)
       return status;

@@ -654,9 +654,9 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
    if (options && options->struct_size >= sizeof o.struct_size && options->struct_size <= sizeof o)
       memcpy(&o, options, options->struct_size);
    else if (options)
-      return tl_core_fail(tl_core_runtime(kernel), TILEC_BAD_ARGUMENT,
-                          "tilec_kernel_tune: struct_size of the options is not sizeof "
-                          "(TilecTuneOptions) of a version that this library knows");
+      return tl_core_bad_size(tl_core_runtime(kernel),
+                              "tilec_kernel_tune: struct_size of the options", options->struct_size,
+                              "TilecTuneOptions", sizeof o);
    if (!launch || (num_args && !args) || (o.num_configs && !o.configs))
       return tl_core_fail(tl_core_runtime(kernel), TILEC_BAD_ARGUMENT,
                           !launch             ? "tilec_kernel_tune: launch is NULL"
