@@ -848,6 +848,16 @@ is_row_beside_columns(const char *text)
    return dims[table][1] && !dims[1 - table][1] && dims[1 - table][0] == dims[table][0];
 }
 
+/* "tile<fp32, 64x16>; got tile<fp32, 16x64>", and not of elements of other types alone. */
+static bool
+tells_two_shapes(const char *text)
+{
+   const char *first = strstr(text, "tile<"), *second = first ? strstr(first + 1, "tile<") : NULL;
+   const char *a = first ? strchr(first, ',') : NULL, *b = second ? strchr(second, ',') : NULL;
+   size_t len = a ? strcspn(a, ">") : 0;
+   return !a || !b || strncmp(a, b, len + 1) != 0;
+}
+
 /* Does it say that rows meet columns?  Large kernels have sizes that are to be equal. */
 static bool
 is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
@@ -856,7 +866,7 @@ is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
    const char *callee = call ? tl_decorator_name(call) : "";
    bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
    bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
-   return d->code == TL_DIAG_E0312 || d->code == TL_DIAG_E0333 ||
+   return d->code == TL_DIAG_E0312 || (d->code == TL_DIAG_E0333 && tells_two_shapes(d->text)) ||
           (d->code == TL_DIAG_E0290 && is_row_beside_columns(d->text)) ||
           (is_shapes && (num_sizes <= 2 || (is_access && num_sizes <= 4)));
 }
@@ -1052,6 +1062,44 @@ check_given(Checker *c, unsigned variant, unsigned worlds)
          return;
 }
 
+/* What a trial's code shows when sizes that are equal are taken to be so on purpose. */
+static const TlDiag *
+lint_trusting(Checker *c, const Trial *t)
+{
+   TlSema *s = c->s;
+   bool wraps;
+   s->impl->has_guessed_types = has_guessed_type(c);
+   s->impl->has_guessed_numbers = s->impl->compares_guesses = true;
+   const TlDiag *found = tl_sema_lint_accesses(s, t->func, c->kernel, &wraps);
+   s->impl->has_guessed_types = s->impl->has_guessed_numbers = s->impl->compares_guesses = false;
+   return found;
+}
+
+/* Sizes that are one by chance are not with numbers of their own: what is found with one for all
+ * counts where it is found with others too.  Only where nothing else is told of the kernel. */
+static void
+compare_sizes(Checker *c, const Trial *first, unsigned variant, const char *sizes)
+{
+   TlSema *s = c->s;
+   const TlDiag *found = lint_trusting(c, first), *others[FALLING + 1] = {found};
+   for (c->spread = RISING; found && c->spread <= FALLING; c->spread++) {
+      Trial t = try_variant(c, variant);
+      others[c->spread] = t.func ? lint_trusting(c, &t) : NULL;
+   }
+   c->spread = SAME;
+   while (found && !(same_diag(others[RISING], found) && same_diag(others[FALLING], found)))
+      found = found->next;
+   if (!found)
+      return;
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   q.diags.warnings = q.saved->warnings;
+   tl_diags_repeat(s->diags, found);
+   tl_note(s->diags, N0209, c->kernel->name_range, sizes);
+   tl_sema_lint_late(s, c->kernel, q.diags.first);
+   (void)tl_quiet_end(s, &q);
+}
+
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
 static void
 check_world(Checker *c, TlChecked *out, unsigned worlds)
@@ -1065,6 +1113,8 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
       bool is_exact = !trials[v].has_guessed && !c->kernel->is_inner;
       is_out |= is_ruled_out(c, &trials[v]);
       if ((trials[v].func && v != TINY) || is_exact) {
+         size_t late = c->s->impl->late.len;
+         const char *seen = sizes_text(c);
          report_all(c, &trials[v], is_exact);
          c->s->impl->has_guessed_types = trials[v].has_guessed && has_guessed_type(c);
          c->s->impl->has_guessed_numbers = trials[v].has_guessed && has_guessed_constexpr(c);
@@ -1081,6 +1131,8 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
             check_given(c, v, worlds);
          if (!check_only_size(c, trials, sizes, v))
             check_spread(c, v);
+         if (num_guessed_sizes(c) && c->s->impl->late.len == late && is_small(trials[v].func))
+            compare_sizes(c, &trials[v], v, seen);
          return;
       }
       if (v == 0) {
