@@ -297,6 +297,9 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
       tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));
    else if (why)
       tl_help(s->diags, "%s", why);
+   else if (p->kind == TL_SV_VALUE &&
+            tl_help_loaded_address(s, p->value, tl_call_arg_range(call, i)))
+      return NULL;
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");

@@ -39,6 +39,9 @@ const char *tl_help_extremum(TlSema *s, const TlValue *v);
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */
 const char *tl_help_parameter(TlSema *s, const TlValue *v);
+/* Of an address that is computed from what was loaded (help_address.c): the help, and a note at the
+ * load.  False: it is from something else. */
+bool tl_help_loaded_address(TlSema *s, const TlValue *v, TlRange at);
 /* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
 const TlValue *tl_value_named(const TlBlock *in, const char *name);
 /* Of a name that the function binds somewhere, and that has no value at `at` (help_unset.c): a note
