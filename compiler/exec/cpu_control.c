@@ -273,7 +273,7 @@ tl_cpu_device_assert(TlExecThread *t, const TlExecInst *inst)
    const uint8_t *mask = inst->num_args > 1 ? tl_cpu_data(t, inst->arg[1]) : NULL;
    bool undef = tl_cpu_is_undef(t, c);
    TlDtype dtype;
-   /* A check of the tool's own: what is undefined counts where it is used, not where it is added. */
+   /* A check of the tool's own: what is undefined counts where it is used, not where it is added */
    bool is_own = undef && tl_is_overflow_text(tl_attr_str(inst->op, TL_ATTR_TEXT), &dtype);
    for (size_t i = 0; i < c->n; i++) {
       if ((mask && !mask[i]) || (is_own && tl_cpu_shadow(t, c)[i]))
