@@ -820,11 +820,12 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
          if (tl_help_loop_made(s, &items[i]))
             return false;
+         const char *name = items[i].kind == TL_SV_VALUE ? items[i].value->name : NULL;
          tl_help(
             s->diags,
             "%.40s is known in the run only: sizes come from parameters annotated tl.constexpr, "
             "the count of a loop from tl.static_range",
-            tl_range_text(s, range));
+            name ? name : tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
          const char *help =
