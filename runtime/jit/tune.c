@@ -528,7 +528,7 @@ tl_tune_pick(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t 
 {
    TlKeyItem key[TL_TUNE_MAX_ARGS];
    if (num_args != t->num_args || num_args > TL_TUNE_MAX_ARGS)
-      return tl_jit_miscounted(t->rt, t->decl, num_args);
+      return tl_jit_miscounted(t->rt, t->decl, NULL, num_args);
    make_key(t, args, key);
    uint64_t hash = hash_key(t, key);
    TlTunedKernel *c = look_up(t, hash, key);
@@ -593,7 +593,7 @@ check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const Ti
    }
    if (num_args == t->num_args && num_args <= TL_TUNE_MAX_ARGS)
       return TILEC_OK;
-   return tl_jit_miscounted(t->rt, t->decl, num_args);
+   return tl_jit_miscounted(t->rt, t->decl, NULL, num_args);
 }
 
 /* A stored choice as a result of its own. */
