@@ -301,15 +301,36 @@ grid_for(void *user, const TlExecArg *args, unsigned num, uint32_t grid[3])
    return !r->grid_sizes;
 }
 
+/* "softmax.tile:4:5: kernel 'softmax' has no grid= expression ..", and where one would stand. */
+static bool
+refuse_without_grid(RunState *r, const char *name)
+{
+   const TlKernelInfo *all = NULL, *k = NULL;
+   unsigned n = r->comp.sema ? tl_sema_kernels(r->comp.sema, &all) : 0;
+   for (unsigned i = 0; i < n; i++)
+      if (strcmp(all[i].name, name) == 0)
+         k = &all[i];
+   const char *place = "", *own = "";
+   if (k) {
+      const char *file = tl_source(r->comp.sources, k->name_range.file)->name;
+      TlLineCol at = tl_source_line_col(r->comp.sources, k->name_range.file, k->name_range.begin);
+      bool is_tile = tl_ends_with(file, ".tile");
+      place = tl_arena_printf(r->c->arena, "%s:%u:%u: ", file, at.line, at.column);
+      own = is_tile ? "; write @kernel(grid=(rows,)) above it, with names of its parameters, or "
+                    : "; ";
+   }
+   return tl_cmd_refuse("%skernel '%s' has no grid= expression%sgive --grid=X[,Y[,Z]], how many "
+                        "programs it has: --grid=8 is one for each of 8 rows, "
+                        "'--grid=cdiv(n, BLOCK)' one for each block of n elements",
+                        place, name, *own ? own : "; ");
+}
+
 static bool
 own_grid(RunState *r)
 {
    const TilecKernelInfo *k = &r->comp.info.kernels[0];
    if (!k->grid[0])
-      return tl_cmd_refuse(
-         "kernel '%s' has no grid= expression; give --grid=X[,Y[,Z]], how many programs "
-         "it has, as in --grid=128",
-         k->name);
+      return refuse_without_grid(r, k->name);
    for (unsigned i = 0; i < 3 && k->grid[i]; i++)
       if (!grid_value(r, k->grid[i], &r->grid[i]))
          return false;

@@ -281,6 +281,19 @@ warn_of_short_grid(HostRun *h)
            c->limit_name, (long long)c->lanes);
 }
 
+/* k[(rows,)](.., cols, BLOCK=256), where a row is longer. */
+static void
+warn_of_short_block(HostRun *h)
+{
+   TlLaunched *l = &h->launched;
+   TlShortBlock x;
+   if (!l->func || !(h->extra.tells || h->extra.tells_rows) || h->diags.first ||
+       !tl_exec_short_block(l, &x))
+      return;
+   tl_report(&h->diags, W0617, x.op->range, tl_source_name(x.op), x.lanes, x.limit);
+   tl_help(&h->diags, "%s", x.help);
+}
+
 /* Memory that the caller knows, or an argument's by its own address: a kernel may read that from a
  * table. */
 static bool
@@ -417,6 +430,7 @@ run(HostRun *h)
    if (status == TILEC_OK) {
       warn_of_rows(h);
       warn_of_short_grid(h);
+      warn_of_short_block(h);
    }
    if (h->extra.tells)
       tell_warnings(h, &h->diags);
@@ -499,8 +513,16 @@ is_news(const TilecProgram *program, const uint32_t grid[3])
 TilecStatus
 tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch, TilecFault *fault)
 {
-   if (!program || !launch || launch->struct_size < sizeof(size_t))
+   if (!program || !launch || launch->struct_size < sizeof(size_t)) {
+      if (fault) {
+         *fault = (TilecFault){0};
+         snprintf(fault->message, sizeof fault->message, "%s",
+                  !program  ? "program is NULL"
+                  : !launch ? "launch is NULL"
+                            : "struct_size of the launch is to be sizeof (TilecHostLaunch)");
+      }
       return TILEC_BAD_ARGUMENT;
+   }
    TilecHostLaunch l = {0};
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);

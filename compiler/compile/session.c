@@ -85,7 +85,9 @@ tilec_session_free(TilecSession *s)
 const char *
 tilec_session_error(const TilecSession *s)
 {
-   return s ? s->error : "no session";
+   return s ? s->error
+            : "no session: tilec_session_new gives none where the struct_size of its options is "
+              "not sizeof (TilecSessionOptions), and where memory is short";
 }
 
 static TlCompileExtra
@@ -199,7 +201,7 @@ take_options(TilecSession *s, const TilecCompileOptions *options, TilecCompileOp
    const char *why = NULL;
    int64_t precision;
    if (!copy_options(o, sizeof *o, options, options->struct_size))
-      why = "struct_size of the options is not their size";
+      why = "struct_size of the options is to be sizeof (TilecCompileOptions)";
    else if (o->source && !o->source_bytes)
       why = "source_bytes is 0 and source is given: TILEC_STRLEN takes the text up to its NUL";
    else if (o->stop_after >= TILEC_STAGE_COUNT)

@@ -274,19 +274,30 @@ too_far(TlLaunched *l, const TlReach *r)
 }
 
 /* The lanes of each row end before the mask does, and no loop goes on behind them. */
+static bool
+is_too_short(const TlCoord *c)
+{
+   return c->limit > c->natural && c->axis < 0 && !c->has_rounds && c->lanes >= 2;
+}
+
+static const char *
+longer_block(TlLaunched *l, const TlCoord *c)
+{
+   const char *block = constant_named(l, c->natural);
+   return tl_arena_printf(l->arena, "%s%lld, or loop over what is behind them",
+                          block ? tl_arena_printf(l->arena, "give it %s=", block)
+                                : "make the tile as long, ",
+                          (long long)next_power(c->limit));
+}
+
 static const char *
 too_short_block(TlLaunched *l, const TlCoord *c)
 {
-   const char *block = constant_named(l, c->natural);
-   if (c->limit <= c->natural || c->axis >= 0 || c->has_rounds || c->lanes < 2)
+   if (!is_too_short(c))
       return NULL;
-   return tl_arena_printf(
-      l->arena,
-      "the tile has %s lanes, and the mask lets in %s: %s%lld, or loop over "
-      "what is behind them",
-      number_text(l, block, c->natural), number_text(l, c->limit_name, c->limit),
-      block ? tl_arena_printf(l->arena, "give it %s=", block) : "make the tile as long, ",
-      (long long)next_power(c->limit));
+   return tl_arena_printf(l->arena, "the tile has %s lanes, and the mask lets in %s: %s",
+                          number_text(l, constant_named(l, c->natural), c->natural),
+                          number_text(l, c->limit_name, c->limit), longer_block(l, c));
 }
 
 static const char *
@@ -509,6 +520,48 @@ tl_exec_short_grid(TlLaunched *l, TlShortGrid *out)
             *out = (TlShortGrid){.op = op, .coord = *c};
             return true;
          }
+      }
+   }
+   return false;
+}
+
+/* Others may take what it leaves out. */
+static bool
+is_only_access(TlLaunched *l, const TlOp *access, unsigned arg)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      bool touches = tl_has_trait(op, TL_TRAIT_READ) || tl_has_trait(op, TL_TRAIT_WRITE);
+      if (op != access && touches &&
+          (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &r) || r.arg == arg))
+         return false;
+   }
+   return true;
+}
+
+/* The lanes are all of it: nothing else comes as far as the limit in the same array's rows. */
+bool
+tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      bool is_tile = op->opcode == TL_OP_STORE || op->opcode == TL_OP_LOAD;
+      if (!is_tile || !tl_reach_of(l, op, &r) || r.start)
+         continue;
+      for (unsigned i = 0; i < r.num; i++) {
+         const TlCoord *c = &r.coord[i];
+         bool has_more = r.end + (c->limit - c->natural) * c->step <= tl_reach_count(l, r.arg);
+         if (!is_too_short(c) || !c->limit_name || c->wraps || !has_more ||
+             !is_only_access(l, op, r.arg))
+            continue;
+         const char *block = constant_named(l, c->natural);
+         *out = (TlShortBlock){.op = op,
+                               .lanes = number_text(l, block, c->natural),
+                               .limit = number_text(l, c->limit_name, c->limit),
+                               .help = longer_block(l, c)};
+         return true;
       }
    }
    return false;

@@ -26,5 +26,13 @@ typedef struct TlShortGrid {
    TlCoord coord;
 } TlShortGrid;
 bool tl_exec_short_grid(TlLaunched *l, TlShortGrid *out);
+/* A load or store of a tile with fewer lanes than its mask lets in, and nothing else goes to the
+ * array, which has more.  False: there is none. */
+typedef struct TlShortBlock {
+   const TlOp *op;
+   const char *lanes, *limit; /* "'BLOCK' = 256" */
+   const char *help;
+} TlShortBlock;
+bool tl_exec_short_block(TlLaunched *l, TlShortBlock *out);
 
 #endif

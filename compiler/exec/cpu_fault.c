@@ -193,7 +193,9 @@ help_shifted(TlDiags *diags, const TlExecFault *f)
               "what is subtracted is the greatest along axis %u, -inf where all along it are, and "
               "-inf less -inf is nan: let one of them in%s",
               axis,
-              has_axes ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis) : "");
+              has_axes && !f->is_chosen
+                 ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis)
+                 : "");
    else if (has_axes)
       tl_help(diags,
               "what is subtracted is the greatest along axis %u: that of the same %s is "
@@ -231,6 +233,8 @@ report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
          help = ways[i].help;
    if (f->origin_op && (f->origin.begin != f->range.begin || f->origin.end != f->range.end))
       tl_note(diags, N0609, f->origin, f->is_of_nan ? "infinities" : "finite numbers");
+   if (f->left_out.end > f->left_out.begin)
+      tl_note(diags, N0611, f->left_out, f->limit != 2 ? "tile" : f->value ? "row" : "column");
    if (f->is_shifted)
       help_shifted(diags, f);
    else

@@ -356,6 +356,34 @@ greatest_in(const TlValue *v, unsigned *steps)
    return found;
 }
 
+static bool
+is_minus_infinity(const TlValue *v)
+{
+   double x;
+   while (v->def && (v->def->opcode == TL_OP_SPLAT || v->def->opcode == TL_OP_BROADCAST ||
+                     v->def->opcode == TL_OP_CAST))
+      v = tl_arg(v->def, 0);
+   return tl_is_number(v, &x) && isinf(x) && x < 0;
+}
+
+/* What puts -inf in for lanes that a mask leaves out: a load or a where; NULL: nothing does. */
+static const TlOp *
+left_out_in(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 40 };
+   const TlOp *op = v->def, *found = NULL;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD)
+      return op->num_args > 2 && is_minus_infinity(tl_arg(op, 2)) ? op : NULL;
+   if (op->opcode == TL_OP_SELECT &&
+       (is_minus_infinity(tl_arg(op, 1)) || is_minus_infinity(tl_arg(op, 2))))
+      return op;
+   for (unsigned i = 0; tl_has_trait(op, TL_TRAIT_ELTWISE) && !found && i < op->num_args; i++)
+      found = left_out_in(tl_arg(op, i), steps);
+   return found;
+}
+
 /* exp(x - max(x)): the reduction; NULL: nothing of the kind is subtracted. */
 static const TlOp *
 subtracted_greatest(const TlOp *op)
@@ -392,6 +420,10 @@ look_at_stored(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n)
          what.is_of_nan = t->odd_of_nan;
          what.value = most ? tl_attr_int(most, TL_ATTR_AXIS) : 0;
          what.limit = most ? tl_arg(most, 0)->type->rank : 0;
+         unsigned steps = 0;
+         const TlOp *by = most && t->odd_of_nan ? left_out_in(tl_arg(most, 0), &steps) : NULL;
+         what.left_out = by ? by->range : (TlRange){0};
+         what.is_chosen = by && by->opcode == TL_OP_SELECT;
       }
       tl_cpu_warn_of(t, inst, inst->arg[0], k, &what);
       return;

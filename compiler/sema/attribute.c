@@ -142,6 +142,23 @@ tl_help_own_module(TlSema *s, const TlSourceModule *source, const char *name)
    }
 }
 
+/* "tl.int8" of v.astype(tl.int8), torch.int8 or "int8"; NULL: another. */
+static const char *
+type_behind(TlSema *s, TlRange range)
+{
+   const TlSource *src = tl_source(s->sources, range.file);
+   if (!src || range.end >= src->len || src->text[range.end] != '(')
+      return NULL;
+   const char *at = src->text + range.end + 1;
+   size_t len = strcspn(at, ")(,\n");
+   if (len > 40 || at[len] != ')')
+      return NULL;
+   const char *word = tl_arena_strndup(s->arena, at, len), *dot = strrchr(word, '.');
+   TlSv type;
+   word = dot ? dot + 1 : word;
+   return tl_dtype_constant(s, word, &type) ? tl_arena_printf(s->arena, "tl.%s", word) : NULL;
+}
+
 static void
 suggest_attribute(TlSema *s, const TlSv *self, const char *name)
 {
@@ -172,6 +189,12 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    }
    if (is_tl && tl_dtype_from_text(name, strlen(name), &dtype)) {
       tl_help(s->diags, "write tl.%s", tl_dtype_info[dtype].triton_name);
+      return;
+   }
+   const char *as =
+      other && strcmp(name, "astype") == 0 ? type_behind(s, s->diags->last->range) : NULL;
+   if (as && !strstr(other, as)) {
+      tl_help(s->diags, "%s, here with the type %s: x.to(%s)", other, as, as);
       return;
    }
    if (other) {

@@ -297,6 +297,9 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
       tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));
    else if (why)
       tl_help(s->diags, "%s", why);
+   else if (p->kind == TL_SV_VALUE &&
+            tl_help_loaded_address(s, p->value, tl_call_arg_range(call, i)))
+      return NULL;
    else if (p->kind == TL_SV_VALUE && tl_dtype_is_float(tl_type_elem(p->value->type)->dtype))
       tl_help(s->diags, "an address is a pointer parameter plus offsets: tl.load(x + offsets), "
                         "tl.store(x + offsets, value)");
@@ -817,11 +820,12 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          tl_report(s->diags, E0301, range, what, call->row->name, tl_sv_text(s, &items[i]));
          if (tl_help_loop_made(s, &items[i]))
             return false;
+         const char *name = items[i].kind == TL_SV_VALUE ? items[i].value->name : NULL;
          tl_help(
             s->diags,
             "%.40s is known in the run only: sizes come from parameters annotated tl.constexpr, "
             "the count of a loop from tl.static_range",
-            tl_range_text(s, range));
+            name ? name : tl_range_text(s, range));
       } else {
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
          const char *help =

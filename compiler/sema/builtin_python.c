@@ -103,8 +103,16 @@ tl_builtin_static_range(TlSema *s, const TlCall *call)
          unsigned from = i == 1 ? tl_call_has(call, 1) : i;
          tl_report(s->diags, E0301, tl_call_arg_range(call, from), "bounds", "static_range",
                    tl_sv_text(s, parts[i]));
-         if (!tl_help_loop_made(s, parts[i]))
-            tl_help(s->diags, "tl.range or range(..) take bounds that only the run knows");
+         const TlValue *v = parts[i]->kind == TL_SV_VALUE ? parts[i]->value : NULL;
+         bool is_parameter = v && v->name && !v->def && v->block && !v->block->region->parent;
+         if (tl_help_loop_made(s, parts[i]))
+            return tl_sv_poison();
+         tl_help(s->diags, "%stl.range or range(..) take bounds that only the run knows",
+                 is_parameter ? tl_arena_printf(s->arena,
+                                                "a parameter annotated so is known, %.40s: "
+                                                "tl.constexpr; ",
+                                                v->name)
+                              : "");
          return tl_sv_poison();
       }
    r->is_static = true;

@@ -662,24 +662,58 @@ has_one_ratio(const Trial *trials, const TlDiag *d)
    return differ;
 }
 
+/* "tile<fp32, 64x16>; got tile<fp32, 16x64>", and not of elements of other types alone. */
+static bool
+tells_two_shapes(const char *text)
+{
+   const char *first = strstr(text, "tile<"), *second = first ? strstr(first + 1, "tile<") : NULL;
+   const char *a = first ? strchr(first, ',') : NULL, *b = second ? strchr(second, ',') : NULL;
+   size_t len = a ? strcspn(a, ">") : 0;
+   return !a || !b || strncmp(a, b, len + 1) != 0;
+}
+
+/* Does it end in what its elements are, of which `dot` takes no integers, say?  Of shapes behind
+ * that it knows nothing. */
+static bool
+is_blind(const Trial *t)
+{
+   const TlDiag *d = first_error(t->first);
+   return d && (d->code == TL_DIAG_E0330 || d->code == TL_DIAG_E0331 ||
+                (d->code == TL_DIAG_E0333 && !tells_two_shapes(d->text)));
+}
+
+static bool
+is_of_shapes(const TlDiag *d)
+{
+   return d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291 || d->code == TL_DIAG_E0312;
+}
+
+/* Do the trials have it, of which `from` is the first?  Shapes are the same with all elements:
+ * those that end before do not count. */
+static bool
+have_it(const Trial *trials, unsigned from, const TlDiag *d)
+{
+   for (unsigned v = from; v < TINY; v++)
+      if (!same_diag(trials[v].first, d) && !(is_of_shapes(d) && is_blind(&trials[v])))
+         return false;
+   return true;
+}
+
 /* Shapes that fit with no size, neither one for all nor one for each: x[:, None] stored where x
  * goes. */
 static bool
-is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
+is_wrong_for_all_sizes(Checker *c, const Trial *trials, unsigned from, const TlDiag *d)
 {
    static const char backwards[] = "and 0"; /* arange(BLOCK, 0) */
    size_t len = strlen(d->text), tail = strlen(backwards);
    bool is_backwards = d->code == TL_DIAG_E0315 && strcmp(d->text + len - tail, backwards) == 0;
-   if (d->code != TL_DIAG_E0290 && d->code != TL_DIAG_E0291 && d->code != TL_DIAG_E0312 &&
+   if (!is_of_shapes(d) &&
        !(d->code == TL_DIAG_E0344 && num_guessed_sizes(c) == 1 && has_one_ratio(trials, d)) &&
        !is_backwards)
       return false;
-   for (unsigned v = 0; v < TINY; v++)
-      if (!same_diag(trials[v].first, d))
-         return false;
-   bool is_wrong = true;
+   bool is_wrong = have_it(trials, from, d);
    for (c->spread = RISING; is_wrong && c->spread <= FALLING; c->spread++) {
-      Trial t = try_variant(c, 0);
+      Trial t = try_variant(c, from);
       const TlDiag *e = first_error(t.first);
       is_wrong = e && (same_diag(t.first, d) || is_same_statement(c, d, e));
    }
@@ -688,19 +722,24 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, const TlDiag *d)
 }
 
 /* Reports the errors that all trials share, or (only_certain) those of them that hang on no type;
- * true when there were any. */
+ * true when there were any.  typings: what each trial took the parameters for. */
 static bool
-report_shared(Checker *c, const Trial *trials, const char *typing, bool only_certain)
+report_shared(Checker *c, const Trial *trials, const char *const *typings, bool only_certain)
 {
    bool any = false, has_number = has_guessed_number(c);
-   for (const TlDiag *d = trials[0].first; d; d = d->next) {
+   unsigned from = 0;
+   while (from + 1 < TINY && is_blind(&trials[from]))
+      from++;
+   if (is_blind(&trials[from]))
+      from = 0;
+   for (const TlDiag *d = trials[from].first; d; d = d->next) {
       bool is_guess = has_number && hangs_on_a_number(c, d) && !tells_no_guess(trials, d) &&
-                      !is_wrong_for_all_sizes(c, trials, d);
-      bool is_shared = d->severity == TL_SEV_ERROR && !is_guess && (!only_certain || is_certain(d));
-      for (unsigned v = 1; v < TINY; v++)
-         is_shared = is_shared && same_diag(trials[v].first, d);
+                      !is_wrong_for_all_sizes(c, trials, from, d);
+      bool is_shared = d->severity == TL_SEV_ERROR && !is_guess &&
+                       (!only_certain || is_certain(d)) && (from == 0 || is_of_shapes(d)) &&
+                       have_it(trials, from, d);
       if (is_shared)
-         report_one(c, d, only_certain ? NULL : typing);
+         report_one(c, d, only_certain ? NULL : typings[from]);
       any |= is_shared;
    }
    return any;
@@ -856,7 +895,7 @@ is_misfit(Checker *c, const TlDiag *d, unsigned num_sizes)
    const char *callee = call ? tl_decorator_name(call) : "";
    bool is_shapes = d->code == TL_DIAG_E0290 || d->code == TL_DIAG_E0291;
    bool is_access = strcmp(callee, "load") == 0 || strcmp(callee, "store") == 0;
-   return d->code == TL_DIAG_E0312 || d->code == TL_DIAG_E0333 ||
+   return d->code == TL_DIAG_E0312 || (d->code == TL_DIAG_E0333 && tells_two_shapes(d->text)) ||
           (d->code == TL_DIAG_E0290 && is_row_beside_columns(d->text)) ||
           (is_shapes && (num_sizes <= 2 || (is_access && num_sizes <= 4)));
 }
@@ -1052,12 +1091,50 @@ check_given(Checker *c, unsigned variant, unsigned worlds)
          return;
 }
 
+/* What a trial's code shows when sizes that are equal are taken to be so on purpose. */
+static const TlDiag *
+lint_trusting(Checker *c, const Trial *t)
+{
+   TlSema *s = c->s;
+   bool wraps;
+   s->impl->has_guessed_types = has_guessed_type(c);
+   s->impl->has_guessed_numbers = s->impl->compares_guesses = true;
+   const TlDiag *found = tl_sema_lint_accesses(s, t->func, c->kernel, &wraps);
+   s->impl->has_guessed_types = s->impl->has_guessed_numbers = s->impl->compares_guesses = false;
+   return found;
+}
+
+/* Sizes that are one by chance are not with numbers of their own: what is found with one for all
+ * counts where it is found with others too.  Only where nothing else is told of the kernel. */
+static void
+compare_sizes(Checker *c, const Trial *first, unsigned variant, const char *sizes)
+{
+   TlSema *s = c->s;
+   const TlDiag *found = lint_trusting(c, first), *others[FALLING + 1] = {found};
+   for (c->spread = RISING; found && c->spread <= FALLING; c->spread++) {
+      Trial t = try_variant(c, variant);
+      others[c->spread] = t.func ? lint_trusting(c, &t) : NULL;
+   }
+   c->spread = SAME;
+   while (found && !(same_diag(others[RISING], found) && same_diag(others[FALLING], found)))
+      found = found->next;
+   if (!found)
+      return;
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   q.diags.warnings = q.saved->warnings;
+   tl_diags_repeat(s->diags, found);
+   tl_note(s->diags, N0209, c->kernel->name_range, sizes);
+   tl_sema_lint_late(s, c->kernel, q.diags.first);
+   (void)tl_quiet_end(s, &q);
+}
+
 /* One way through the kernel; out: its function, when nothing had to be guessed. */
 static void
 check_world(Checker *c, TlChecked *out, unsigned worlds)
 {
    Trial trials[NUM_VARIANTS];
-   const char *typing = NULL, *sizes = NULL;
+   const char *typings[NUM_VARIANTS], *sizes = NULL;
    bool is_out = false;
    unsigned errors = c->s->diags->num_errors;
    for (unsigned v = 0; v < NUM_VARIANTS; v++) {
@@ -1065,6 +1142,8 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
       bool is_exact = !trials[v].has_guessed && !c->kernel->is_inner;
       is_out |= is_ruled_out(c, &trials[v]);
       if ((trials[v].func && v != TINY) || is_exact) {
+         size_t late = c->s->impl->late.len;
+         const char *seen = sizes_text(c);
          report_all(c, &trials[v], is_exact);
          c->s->impl->has_guessed_types = trials[v].has_guessed && has_guessed_type(c);
          c->s->impl->has_guessed_numbers = trials[v].has_guessed && has_guessed_constexpr(c);
@@ -1081,24 +1160,25 @@ check_world(Checker *c, TlChecked *out, unsigned worlds)
             check_given(c, v, worlds);
          if (!check_only_size(c, trials, sizes, v))
             check_spread(c, v);
+         if (num_guessed_sizes(c) && c->s->impl->late.len == late && is_small(trials[v].func))
+            compare_sizes(c, &trials[v], v, seen);
          return;
       }
-      if (v == 0) {
-         typing = typing_text(c);
+      typings[v] = typing_text(c);
+      if (v == 0)
          sizes = sizes_text(c);
-      }
    }
    bool is_tried = !needs_what_nothing_guesses(c) && !c->needs_other && !is_out;
    if (c->s->diags->num_errors != errors || has_broken_import(c->s) ||
-       (is_tried && report_shared(c, trials, typing, !c->kernel->is_launched)))
+       (is_tried && report_shared(c, trials, typings, !c->kernel->is_launched)))
       return;
    if (is_tried && (report_certain(c, trials) ||
-                    (c->kernel->is_launched && report_statement(c, trials, typing))))
+                    (c->kernel->is_launched && report_statement(c, trials, typings[0]))))
       return;
    const TlDiag *why = first_error(trials[0].first);
    out->is_unproved = true;
    if (tl_wants_remarks(c->s->diags, "parameters"))
-      tl_report(c->s->diags, R0206, c->kernel->name_range, c->kernel->name, typing,
+      tl_report(c->s->diags, R0206, c->kernel->name_range, c->kernel->name, typings[0],
                 why ? why->text : "?");
 }
 

@@ -39,12 +39,20 @@ const char *tl_help_extremum(TlSema *s, const TlValue *v);
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */
 const char *tl_help_parameter(TlSema *s, const TlValue *v);
+/* Of an address that is computed from what was loaded (help_address.c): the help, and a note at the
+ * load.  False: it is from something else. */
+bool tl_help_loaded_address(TlSema *s, const TlValue *v, TlRange at);
 /* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
 const TlValue *tl_value_named(const TlBlock *in, const char *name);
 /* Of a name that the function binds somewhere, and that has no value at `at` (help_unset.c): a note
  * at the place, and the help.  False: it binds no such name, or changes it only and may mean
  * `near`, which is NULL where there is no such name. */
 bool tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const char *near);
+/* Of two values that a run-time `if` is to make one of (help_types.c): what gives them one type,
+ * behind `begin` where that is about types and shapes. */
+const char *tl_help_two_types(TlSema *s, const TlSv *a, const TlSv *b, const char *begin);
+/* How a tile of the type is made of what is now one number. */
+const char *tl_tile_of(TlSema *s, const TlSv *number, const TlType *type);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 

@@ -134,6 +134,68 @@ wanted_shape(TlSema *s, const TlCall *call, const TlSv *acc, uint32_t shape[2])
    return is_known(u.shape);
 }
 
+/* ---- blocks of descriptors ---- */
+typedef struct Block { /* b_desc.load([k, column]) */
+   const char *desc;
+   const char *index[2];
+} Block;
+
+/* Cuts "k, column" into two; false: there are not two. */
+static bool
+cut_indices(TlSema *s, const char *text, const char *index[2])
+{
+   int depth = 0;
+   const char *comma = NULL, *at = text;
+   for (; *at && (depth > 0 || *at != ']'); at++) {
+      depth += strchr("([{", *at) ? 1 : strchr(")]}", *at) ? -1 : 0;
+      if (*at == ',' && depth == 0) {
+         if (comma)
+            return false;
+         comma = at;
+      }
+   }
+   if (!comma || !*at)
+      return false;
+   const char *second = comma + 1 + strspn(comma + 1, " ");
+   index[0] = tl_arena_strndup(s->arena, text, (size_t)(comma - text));
+   index[1] = tl_arena_strndup(s->arena, second, (size_t)(at - second));
+   return true;
+}
+
+/* The load that gives the operand, if it is one of a descriptor, as it is written. */
+static const TlOp *
+block_load(TlSema *s, const TlValue *v, Block *out)
+{
+   static const char method[] = ".load([";
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   const char *text = v->def && v->def->opcode == TL_OP_LOAD ? tl_range_text(s, v->def->range) : "";
+   const char *at = strstr(text, method);
+   if (!at || at - text > 40 || !cut_indices(s, at + strlen(method), out->index))
+      return NULL;
+   out->desc = tl_arena_strndup(s->arena, text, (size_t)(at - text));
+   return v->def;
+}
+
+/* Of an operand whose sides are to be exchanged: is its block given so, or is it turned?  `inner`
+ * is the dimension that is to be along the product's inner one.  NULL: it is no descriptor's, or
+ * its index along the other dimension is the one of the other operand. */
+static const char *
+other_block(TlSema *s, const TlValue *v, unsigned inner, const TlValue *beside, bool *is_sure)
+{
+   Block x, y = {0};
+   const TlOp *load = block_load(s, v, &x);
+   const char *along = load && block_load(s, beside, &y) ? y.index[1 - inner] : NULL;
+   *is_sure = along && strcmp(x.index[inner], along) == 0;
+   if (!load || (along && strcmp(x.index[1 - inner], along) == 0))
+      return NULL;
+   tl_note(s->diags, N0200, load->range,
+           tl_arena_printf(s->arena, "it is a block of '%s' here, whose block shape is [%u, %u]",
+                           x.desc, v->type->shape[0], v->type->shape[1]));
+   return tl_arena_printf(s->arena, "make the block shape of '%s' [%u, %u]", x.desc,
+                          v->type->shape[1], v->type->shape[0]);
+}
+
 typedef struct Repair {
    bool fits;
    uint32_t rows, columns; /* of the product, then */
@@ -165,7 +227,14 @@ tl_help_dot_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValu
       if (!all[i].fits)
          continue;
       const char *arg = tl_range_text(s, tl_call_arg_range(call, i == LEFT ? 0 : 1));
-      bool is_short = *arg && strlen(arg) <= 40 && !strpbrk(arg, "\n=,");
+      bool is_short = *arg && strlen(arg) <= 40 && !strpbrk(arg, "\n=,"), is_sure = false;
+      const char *block = i == EXCHANGE || r != 2 ? NULL
+                          : i == RIGHT            ? other_block(s, b, 0, a, &is_sure)
+                                                  : other_block(s, a, 1, b, &is_sure);
+      if (block)
+         tl_sb_printf(&out, "%s%s", out.len ? "; or " : "", block);
+      if (block && is_sure)
+         continue;
       tl_sb_printf(&out, "%s%s", out.len ? "; or " : "", all[i].text);
       if (i == EXCHANGE)
          tl_sb_printf(&out, ", dot(right, left)");

@@ -166,6 +166,7 @@ typedef struct TlVar {
    TlVarState state;
    uint64_t seq;         /* stamp of the last assignment */
    const char *types[2]; /* CONFLICT: both types */
+   const char *way_out;  /* CONFLICT: the help */
    TlValue **loop;       /* LOOP_LOCAL: start, stop and step of the loop whose index it was */
 } TlVar;
 
@@ -313,6 +314,7 @@ typedef struct TlSemaImpl {
    TL_VEC(const TlKernelInfo *) idle; /* kernels that were checked and have no effect */
    TL_VEC(TlLate) late; /* warnings of kernels' typed code, told where nothing else is wrong */
    bool has_guessed_types, has_guessed_numbers; /* the kernel whose typed code is looked at */
+   bool compares_guesses; /* what is found is told only if it is found with other sizes as well */
    const char *short_signature; /* what to ask where its signature has fewer entries than there are
                                  * parameters; or NULL */
    unsigned num_kernels;

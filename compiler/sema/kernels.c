@@ -377,15 +377,19 @@ tl_choose_kernel(TlSema *s, const char *name)
       const TlSvFunc *fn = function_named(s, name);
       if (fn || s->diags->num_errors != errors)
          return fn;
-      tl_report(s->diags, E0261, file_start(s), name);
       const char *why = tl_why_unlisted(s, name);
+      TlNearest near = {.name = name};
+      for (unsigned i = 0; i < s->impl->num_kernels; i++)
+         tl_nearest_try(&near, s->impl->kernels[i].name);
+      TlRange at = file_start(s);
+      for (unsigned i = 0; !why && near.best && i < s->impl->num_kernels; i++)
+         if (strcmp(s->impl->kernels[i].name, near.best) == 0)
+            at = s->impl->kernels[i].name_range;
+      tl_report(s->diags, E0261, at, name);
       if (why) {
          tl_help(s->diags, "a function of the file is called so, but %s", why);
          return NULL;
       }
-      TlNearest near = {.name = name};
-      for (unsigned i = 0; i < s->impl->num_kernels; i++)
-         tl_nearest_try(&near, s->impl->kernels[i].name);
       if (near.best)
          tl_help(s->diags, "did you mean '%s'?", near.best);
       else

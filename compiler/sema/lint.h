@@ -22,6 +22,11 @@ struct TlAffine;
 void tl_sema_lint_lanes(TlSema *s, struct TlAffine *a, const TlOp *op);
 /* The same of sort and topk, as the kernel calls them. */
 void tl_sema_lint_sorted(TlSema *s, struct TlAffine *a, const TlFunc *f);
+/* What the accesses and sums of a kernel's typed code show; nothing is reported. */
+const TlDiag *tl_sema_lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k, bool *wraps);
+/* Keeps such for the end: beside other messages about the kernel it would most often be a second
+ * one for the same mistake. */
+void tl_sema_lint_late(TlSema *s, const TlKernelInfo *k, const TlDiag *d);
 /* Of a kernel's typed code, before passes have changed it. */
 void tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k);
 

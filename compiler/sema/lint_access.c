@@ -569,6 +569,21 @@ has_several_programs(TlLintFacts *f, int axis)
    return true;
 }
 
+const char *
+tl_lint_divisor(TlSema *s, const TlOp *div)
+{
+   const char *text = tl_range_text(s, div->range), *at = strrchr(text, '/');
+   at = at ? at + 1 + strspn(at + 1, "= ") : "";
+   size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+   return len && !at[len] && !(*at >= '0' && *at <= '9') ? at : NULL;
+}
+
+bool
+tl_lint_trusts_numbers(const TlLintFacts *f)
+{
+   return !f->s->impl->has_guessed_numbers || f->s->impl->compares_guesses;
+}
+
 bool
 tl_lint_is_one_program(TlLintFacts *f)
 {

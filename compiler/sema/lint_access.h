@@ -27,6 +27,8 @@ typedef struct TlLintFacts {
    TL_VEC(TlLintAccess) all;
 } TlLintFacts;
 
+/* Are two equal numbers no chance: not guessed, or compared with those of other guesses? */
+bool tl_lint_trusts_numbers(const TlLintFacts *f);
 /* Of a kernel's typed code. */
 void tl_lint_facts(TlSema *s, const TlFunc *f, TlAffine *a, TlLintFacts *out);
 
@@ -63,6 +65,8 @@ bool tl_lint_are_concurrent(TlLintFacts *f);
 bool tl_lint_is_one_program(TlLintFacts *f);
 /* Does the text have the name, as a whole: SPLIT in meta["SPLIT"] * heads? */
 bool tl_lint_is_written(const char *text, const char *name);
+/* The name that a quotient is divided by, as it is written; NULL: it is by no name. */
+const char *tl_lint_divisor(TlSema *s, const TlOp *div);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */
 bool tl_lint_is_size_name(const char *name);
 

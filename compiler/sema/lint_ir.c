@@ -420,10 +420,8 @@ tl_sema_has_effect(const TlFunc *f)
    return !reads; /* one that does nothing at all is meant so */
 }
 
-/* Keeps what the accesses show for the end: beside other messages about the kernel it would most
- * often be a second one for the same mistake. */
-static void
-keep_for_later(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
+void
+tl_sema_lint_late(TlSema *s, const TlKernelInfo *k, const TlDiag *d)
 {
    for (; d; d = d->next)
       tl_vec_push(s->arena, &s->impl->late, ((TlLate){d, k->range}));
@@ -457,6 +455,18 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    return tl_lint_wraps(&facts, k);
 }
 
+const TlDiag *
+tl_sema_lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k, bool *wraps)
+{
+   TlQuiet q;
+   tl_quiet_begin(s, &q);
+   q.diags.warnings = q.saved->warnings;
+   *wraps = lint_accesses(s, f, k);
+   const TlDiag *first = q.diags.first;
+   (void)tl_quiet_end(s, &q);
+   return first;
+}
+
 void
 tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
 {
@@ -464,12 +474,8 @@ tl_sema_lint_func(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    bool has_lanes = tl_warnings_has(w, TL_WARNING_UNDEFINED_LANES);
    TlAnalysis *a = NULL;
    const TlBlock *top = f->body->block;
-   TlQuiet q;
-   tl_quiet_begin(s, &q);
-   q.diags.warnings = q.saved->warnings;
-   bool wraps = lint_accesses(s, f, k);
-   keep_for_later(s, k, q.diags.first);
-   (void)tl_quiet_end(s, &q);
+   bool wraps;
+   tl_sema_lint_late(s, k, tl_sema_lint_accesses(s, f, k, &wraps));
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       check_mask(s, f, &a, op);
       check_stored_number(s, op);

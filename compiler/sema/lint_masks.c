@@ -783,7 +783,9 @@ check_rest(TlLintFacts *f, const TlOp *loop, const TlValue *limit, uint32_t len)
    if (!is_quotient || div->range.file != s->impl->main->file)
       return false;
    tl_report(s->diags, W0275, div->range, limit->name, len);
-   tl_help(s->diags, "round up: tl.cdiv(%.40s, %u)", limit->name, len);
+   const char *by = s->impl->has_guessed_numbers ? tl_lint_divisor(s, div) : NULL;
+   tl_help(s->diags, "round up: tl.cdiv(%.40s, %s)", limit->name,
+           by ? by : tl_arena_printf(s->arena, "%u", len));
    return true;
 }
 
@@ -807,7 +809,7 @@ check_step(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       return false;
    const TlOp *loop = round->factor[0].value->block->region->parent;
    uint32_t len = x->pointers->type->shape[lane->dim];
-   if (round->scale == (int64_t)len && !f->s->impl->has_guessed_numbers)
+   if (round->scale == (int64_t)len && tl_lint_trusts_numbers(f))
       return check_rest(f, loop, limit, len);
    bool leaves_out = round->scale > (int64_t)len && len > 1 && is_alone_at(f, x);
    if ((round->scale >= len && !leaves_out) || !tl_lint_comes_from(tl_for_upper(loop), limit))
@@ -955,7 +957,7 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    TlSum index;
    for (unsigned i = 0; i < b->index.num; i++)
       if (b->index.term[i].dim >= 0) {
-         if (dim >= 0)
+         if (dim >= 0 || b->index.term[i].num) /* it compares an address, not an index */
             return false;
          dim = b->index.term[i].dim;
       }
@@ -974,7 +976,9 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    }
    if (check_two_strides(f, x, &stride, loop, mask_by))
       return true;
-   if (s->impl->has_guessed_numbers && !is_still) /* a block's length, say */
+   if (!tl_lint_trusts_numbers(f) && !is_still) /* a block's length, say */
+      return false;
+   if (s->impl->has_guessed_numbers && !by && !is_still) /* a stride of 1 may be left out */
       return false;
    const char *name = stride.num == 1 ? stride.factor[0].value->name : NULL;
    tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)mask_by,

@@ -20,10 +20,15 @@ is_half(const TlType *t)
    return e->kind == TL_TYPE_SCALAR && (e->dtype == TL_FP16 || e->dtype == TL_BF16);
 }
 
-/* Is the type certainly the text's own, and not one that was guessed for a parameter? */
+/* Is the type certainly the text's own, as what made the value says it, and not one that was
+ * guessed for a parameter? */
 static bool
-is_spelled(const TlLintFacts *f, TlDtype dtype)
+is_spelled(const TlLintFacts *f, const TlValue *v, TlDtype dtype)
 {
+   const TlDtypeInfo *info = &tl_dtype_info[dtype];
+   const char *text = v->def ? tl_range_text(f->s, v->def->range) : "";
+   if (tl_lint_is_written(text, info->triton_name) || tl_lint_is_written(text, info->text))
+      return true;
    for (uint32_t i = 0; f->s->impl->has_guessed_types && i < f->func->num_params; i++) {
       const TlParam *p = &f->func->params[i];
       const TlType *e = p->type;
@@ -37,6 +42,15 @@ is_spelled(const TlLintFacts *f, TlDtype dtype)
    return true;
 }
 
+/* acc + x, or dot(a, b, acc) */
+static bool
+adds_to(const TlOp *op, const TlValue *acc)
+{
+   return op->opcode == TL_OP_DOT
+             ? tl_arg(op, 2) == acc
+             : op->opcode == TL_OP_ADD && (tl_arg(op, 0) == acc || tl_arg(op, 1) == acc);
+}
+
 /* acc = zeros(.., fp16); for ..: acc += .. */
 static void
 check_half(TlLintFacts *f, const TlOp *loop)
@@ -47,15 +61,17 @@ check_half(TlLintFacts *f, const TlOp *loop)
       const TlValue *acc = tl_carried(body, i), *next = tl_yielded(body, i);
       const TlOp *op = next->def;
       uint64_t bits;
-      if (!is_half(acc->type) || !op || op->opcode != TL_OP_ADD || !acc->name ||
+      if (!is_half(acc->type) || !op || !adds_to(op, acc) || !acc->name ||
           !tl_is_const(tl_init(loop, i), &bits) || op->range.file != s->impl->main->file ||
-          (tl_arg(op, 0) != acc && tl_arg(op, 1) != acc) ||
-          !is_spelled(f, tl_type_elem(acc->type)->dtype))
+          !is_spelled(f, tl_init(loop, i), tl_type_elem(acc->type)->dtype))
          continue;
       tl_report(s->diags, W0246, op->range, acc->name,
                 tl_dtype_info[tl_type_elem(acc->type)->dtype].text);
+      const TlOp *dot = op->opcode == TL_OP_DOT ? op : tl_arg(op, tl_arg(op, 0) == acc)->def;
+      bool is_product = dot && dot->opcode == TL_OP_DOT && is_half(tl_result(dot, 0)->type);
       tl_help(s->diags,
-              "start with tl.zeros(.., tl.float32) and convert what is stored, as store does");
+              "start with tl.zeros(.., tl.float32)%s and convert what is stored, as store does",
+              is_product ? ", leave out_dtype of the dot out," : "");
       return;
    }
 }
@@ -300,14 +316,17 @@ check_mean(TlLintFacts *f, const TlOp *op)
    const TlValue *any = n ? n : summed_size(x, axis, UINT_MAX);
    const TlValue *other = tile->rank == 2 ? summed_size(x, 1 - axis, UINT_MAX) : NULL;
    for (const TlUse *u = sum->uses; u; u = u->next) {
-      bool is_by_length = n && !s->impl->has_guessed_numbers && is_divided_by(u, sum, len);
+      bool is_by_length = n && tl_lint_trusts_numbers(f) && is_divided_by(u, sum, len);
       bool is_by_other = any && other && other != any && u->user->opcode == TL_OP_DIV &&
                          tl_arg(u->user, 0) == sum && unconverted(tl_arg(u->user, 1)) == other &&
                          goes_back(tl_result(u->user, 0), &steps);
       if (!is_by_length && !is_by_other)
          continue;
+      bool is_guess = s->impl->has_guessed_numbers;
+      const char *name = is_guess ? tl_lint_divisor(s, u->user) : NULL;
       tl_report(s->diags, W0248, u->user->range,
-                is_by_length ? tl_arena_printf(s->arena, "%u is the length of the tile", len)
+                is_by_length ? tl_arena_printf(s->arena, "%s is the length of the tile",
+                                               name ? name : tl_arena_printf(s->arena, "%u", len))
                              : tl_arena_printf(s->arena,
                                                "'%.40s' is the size of axis %d, and the sum goes "
                                                "along axis %d",

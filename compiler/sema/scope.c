@@ -322,12 +322,7 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
       tl_report(s->diags, E0204, range, v->name, v->types[0], v->types[1]);
       tl_note(s->diags, N0201, v->range, v->types[0]);
       tl_note(s->diags, N0201, v->other, v->types[1]);
-      if (strstr(v->types[0], "ptr<") && strstr(v->types[1], "ptr<"))
-         tl_help(s->diags, "a pointer keeps the type of its elements: use two names, and load or "
-                           "store on each side");
-      else
-         tl_help(s->diags,
-                 "give it one type on both sides: 1.0 is fp32 and 1 is i32; a tile has .to()");
+      tl_help(s->diags, "%s", v->way_out);
       break;
    case TL_VAR_LOOP_LOCAL:
       if (v->loop) {

@@ -4,6 +4,7 @@
  * reason.  When one side ends early (return, continue) the rest of the function or loop body is run
  * inside the other side, so that the IR stays structured. */
 #include "sema/arith.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -368,6 +369,7 @@ merge_var(TlSema *s, const TlVar *a, const TlVar *b, TlRange if_range, bool *joi
       out.other = b->range;
       out.types[0] = tl_sv_describe(s, &a->value);
       out.types[1] = tl_sv_describe(s, &b->value);
+      out.way_out = tl_help_two_types(s, &a->value, &b->value, "give it one type on both sides: ");
    }
    return out;
 }
@@ -460,23 +462,6 @@ stand_in(TlSema *s, const TlFrame *f, Join *j, unsigned k)
       is_number ? other->ret : tl_sv_value(tl_const_bits(&s->b, other->ret.value->type, 0));
 }
 
-/* A tile on one way, one number on the other. */
-static void
-help_other_shape(TlSema *s, const TlSv *a, const TlSv *b)
-{
-   bool of_a = a->kind == TL_SV_VALUE && tl_type_is_tile(a->value->type);
-   bool of_b = b->kind == TL_SV_VALUE && tl_type_is_tile(b->value->type);
-   if (of_a == of_b || (of_a ? b : a)->kind == TL_SV_NONE)
-      return;
-   const TlType *t = (of_a ? a : b)->value->type;
-   const TlType *e = t->elem;
-   if (e->kind == TL_TYPE_SCALAR)
-      tl_help(s->diags,
-              "one is a tile, the other one number: a tile of it is tl.full(%s, x, tl.%s), and "
-              "tl.where chooses among both",
-              tl_shape_text(s, t->rank, t->shape), tl_dtype_info[e->dtype].triton_name);
-}
-
 static TlFlow
 join_returns(TlSema *s, TlFrame *f, Join *j)
 {
@@ -491,7 +476,7 @@ join_returns(TlSema *s, TlFrame *f, Join *j)
    } else if (!mergeable(s, a, b)) {
       tl_report(s->diags, E0241, j->side[1].ret_range, act->func->name, tl_sv_describe(s, a),
                 tl_sv_describe(s, b));
-      help_other_shape(s, a, b);
+      tl_help(s->diags, "%s", tl_help_two_types(s, a, b, ""));
       tl_note(s->diags, N0201, j->side[0].ret_range, tl_sv_describe(s, a));
       join_finish(s, j);
       act->ret = tl_sv_poison();
@@ -628,6 +613,7 @@ tl_eval_runtime_conditional(TlSema *s, TlFrame *f, const TlAstConditional *n, co
    if (ok && !mergeable(s, &v[0], &v[1])) {
       tl_blame_pair(s, &v[0], &v[1]);
       tl_report(s->diags, E0243, n->node.range, tl_sv_describe(s, &v[0]), tl_sv_describe(s, &v[1]));
+      tl_help(s->diags, "%s", tl_help_two_types(s, &v[0], &v[1], ""));
       ok = false;
    }
    ok = ok && join_collect(s, &j, &v[0], &v[1], n->node.range);

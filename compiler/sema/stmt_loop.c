@@ -8,9 +8,9 @@
  * A `break` sets a variable of the loop's own and goes on with the next round, which that variable
  * keeps from beginning; a `for` that has one becomes a `while` that counts.  A `return` sets two of
  * the function's own besides: that it returned, which is asked behind the loop, and the result. */
-#include "sema/impl.h"
 #include "sema/arith.h"
 #include "sema/help.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -244,22 +244,6 @@ carried_type(TlSema *s, const TlSv *v)
    return tl_dtype_info[strong.dtype].text;
 }
 
-/* How a tile of the type is made of what is now one number. */
-static const char *
-tile_of(TlSema *s, const TlSv *number, const TlType *type)
-{
-   const char *shape = tl_shape_text(s, type->rank, type->shape);
-   const char *dtype = tl_dtype_info[tl_type_elem(type)->dtype].triton_name;
-   bool is_zero = !tl_sv_is_number(number) || tl_known_double(number) == 0;
-   if (is_zero)
-      return tl_arena_printf(s->arena, "tl.zeros(%s, tl.%s)", shape, dtype);
-   const char *text = tl_sv_constant_text(s, number);
-   bool is_word = isalpha((unsigned char)text[*text == '-']); /* inf, nan */
-   return tl_arena_printf(s->arena,
-                          is_word ? "tl.full(%s, float(\"%s\"), tl.%s)" : "tl.full(%s, %s, tl.%s)",
-                          shape, text, dtype);
-}
-
 /* Has a dimension of size 1 become larger? */
 static bool
 grows(const TlType *before, const TlType *now)
@@ -297,7 +281,7 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
             tl_type_elem(v->value.value->type)->kind == TL_TYPE_SCALAR)
       tl_help(s->diags,
               "start with a tile, %s, or bring what is joined to one number by tl.max or tl.sum",
-              tile_of(s, &c->before.value, v->value.value->type));
+              tl_tile_of(s, &c->before.value, v->value.value->type));
    else if (x && now && x->type->rank == now->rank && grows(x->type, now))
       tl_help(s->diags,
               "%s was joined with a value of another shape: a reduction leaves its axis out, and "

@@ -63,6 +63,13 @@ tl_rt_fail(const TilecRuntime *rt, TilecStatus status, const char *format, ...)
 }
 
 TilecStatus
+tl_core_bad_size(TilecRuntime *rt, const char *what, size_t size, const char *type, size_t wanted)
+{
+   return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "%s is %zu; it is to be sizeof (%s), %zu", what, size,
+                     type, wanted);
+}
+
+TilecStatus
 tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text)
 {
    store(rt, text);

@@ -97,6 +97,9 @@ bool tl_core_is_capturing(TilecRuntime *rt, TilecStream stream);
 TilecStatus tl_core_usable(TilecRuntime *rt);
 /* Stores the calling thread's error detail. */
 TilecStatus tl_core_fail(TilecRuntime *rt, TilecStatus status, const char *text);
+/* TILEC_BAD_ARGUMENT: the struct_size of what `what` names, of a call's, is not its type's. */
+TilecStatus tl_core_bad_size(TilecRuntime *rt, const char *what, size_t size, const char *type,
+                             size_t wanted);
 /* TILEC_NO_MEMORY with that detail. */
 TilecStatus tl_core_no_memory(TilecRuntime *rt);
 /* Whether this process is a fork of the one that opened the runtime. */

@@ -288,12 +288,11 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
       *out = NULL;
    if (!rt)
       return tl_rt_null(NULL, "tilec_module_from_source: rt");
-   if (!source || !out || source->struct_size > sizeof *source ||
-       source->struct_size < offsetof(TilecSource, defines))
-      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_from_source: %s",
-                        !source || !out ? "source or out is NULL"
-                                        : "struct_size of the source is not sizeof (TilecSource) "
-                                          "of this version");
+   if (!source || !out)
+      return tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "tilec_module_from_source: source or out is NULL");
+   if (source->struct_size > sizeof *source || source->struct_size < offsetof(TilecSource, defines))
+      return tl_core_bad_size(rt, "tilec_module_from_source: struct_size of the source",
+                              source->struct_size, "TilecSource", sizeof *source);
    TilecStatus status = tl_rt_enter(rt, &pushed);
    tl_rt_leave(rt, pushed);
    if (status != TILEC_OK)

@@ -277,12 +277,15 @@ tilec_runtime_open(const TilecRuntimeOptions *options, TilecRuntime **out)
       return tl_rt_null(NULL, "tilec_runtime_open: out");
    *out = NULL;
    if (options) {
-      if (options->struct_size <= sizeof(size_t) ||
-          options->struct_size > sizeof o) /* a pointer's */
-         return tl_rt_fail(NULL, TILEC_BAD_ARGUMENT,
-                           "tilec_runtime_open: options->struct_size is %zu; it is to be sizeof "
-                           "(TilecRuntimeOptions), %zu",
-                           options->struct_size, sizeof o);
+      if (options->struct_size <= sizeof(size_t) || /* a pointer's */
+          options->struct_size > sizeof o) {
+         char why[160];
+         snprintf(why, sizeof why,
+                  "tilec_runtime_open: options->struct_size is %zu; it is to be sizeof "
+                  "(TilecRuntimeOptions), %zu",
+                  options->struct_size, sizeof o);
+         return refuse(options, TILEC_BAD_ARGUMENT, why); /* every version has `error` */
+      }
       memcpy(&o, options, options->struct_size);
    }
    if ((unsigned)o.executor > TILEC_ON_SIM) {

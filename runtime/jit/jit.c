@@ -387,12 +387,53 @@ tl_jit_look_up(TlJitSource *s, uint64_t hash, const TlArgKey *key, size_t n)
    return e;
 }
 
-TilecStatus
-tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_given)
+static bool
+is_array(const TilecArg *a)
 {
-   char names[384] = "", text[768];
+   return a->kind != TILEC_ARG_SCALAR && a->kind != TILEC_ARG_NONE;
+}
+
+/* Is the argument of another kind than the type that the parameter is annotated with? */
+static bool
+is_other_kind(const TilecParamDecl *p, const TilecArg *a)
+{
+   if (!p->type || a->kind == TILEC_ARG_NONE)
+      return false;
+   bool is_float = p->type[0] == 'f' || p->type[0] == 'b';
+   return (p->type[0] == '*') != is_array(a) ||
+          (a->kind == TILEC_ARG_SCALAR && !is_float && tl_dtype_kind(a->dtype) == 'F');
+}
+
+/* The first argument that does not go to the parameter at its place: one before it is missing. */
+static void
+say_first_other(char *text, size_t room, const TilecKernelDecl *decl, const TilecArg *args,
+                size_t num_given)
+{
+   size_t at = 0;
+   for (uint32_t i = 0; args && i < decl->num_params && at < num_given; i++) {
+      const TilecParamDecl *p = &decl->params[i];
+      if (p->is_constexpr)
+         continue;
+      if (is_other_kind(p, &args[at])) {
+         snprintf(text, room, "; number %zu, %s, goes to '%.60s', which is %.40s", at + 1,
+                  is_array(&args[at])                    ? "an array"
+                  : tl_dtype_kind(args[at].dtype) == 'F' ? "a float"
+                                                         : "a whole number",
+                  p->name, p->type);
+         return;
+      }
+      at++;
+   }
+}
+
+TilecStatus
+tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, const TilecArg *args,
+                  size_t num_given)
+{
+   char names[384] = "", other[192] = "", text[960];
    size_t len = 0;
    uint32_t taken = 0;
+   say_first_other(other, sizeof other, decl, args, num_given);
    for (uint32_t i = 0; i < decl->num_params; i++) {
       const TilecParamDecl *p = &decl->params[i];
       if (p->is_constexpr)
@@ -402,8 +443,8 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_give
             (size_t)snprintf(names + len, sizeof names - len, "%s%s", taken ? ", " : ": ", p->name);
       taken++;
    }
-   snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s", decl->name, taken,
-            taken == 1 ? " is" : "s are", num_given, names);
+   snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s%s", decl->name, taken,
+            taken == 1 ? " is" : "s are", num_given, names, other);
    return tl_core_fail(rt, TILEC_BAD_ARGUMENT, text);
 }
 
@@ -414,7 +455,7 @@ tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlForm 
             uint64_t *hash)
 {
    if (num_args != s->num_params)
-      return tl_jit_miscounted(s->jit->rt, s->decl, num_args);
+      return tl_jit_miscounted(s->jit->rt, s->decl, args, num_args);
    for (size_t i = 0; i < num_args; i++) {
       TilecStatus status = key_of(s, &s->params[i], &args[i], &key[i]);
       if (status != TILEC_OK)
@@ -699,9 +740,8 @@ tilec_jit_attach(TilecRuntime *rt, const TilecJitOptions *options)
       return tl_core_fail(NULL, TILEC_BAD_ARGUMENT, "tilec_jit_attach: rt is NULL");
    if (options &&
        (options->struct_size > sizeof o || options->struct_size <= sizeof options->struct_size))
-      return tl_core_fail(rt, TILEC_BAD_ARGUMENT,
-                          "tilec_jit_attach: struct_size of the options is not sizeof "
-                          "(TilecJitOptions) of a version that this library knows");
+      return tl_core_bad_size(rt, "tilec_jit_attach: struct_size of the options",
+                              options->struct_size, "TilecJitOptions", sizeof o);
    TilecStatus status = tl_core_usable(rt);
    if (status != TILEC_OK)
       return status;

@@ -118,8 +118,10 @@ typedef struct TlJitSource {
 } TlJitSource;
 
 /* jit.c */
-/* TILEC_BAD_ARGUMENT: how many arguments are taken, how many given, and names of those taken. */
-TilecStatus tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, size_t num_given);
+/* TILEC_BAD_ARGUMENT: how many arguments are taken, how many given, names of those taken, and which
+ * of those given is the first that goes to another's place (args NULL: not known). */
+TilecStatus tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, const TilecArg *args,
+                              size_t num_given);
 TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlForm form,
                         TlArgKey *key, uint64_t *hash);
 /* The key of another form, and its hash; num_args is at least 1. */

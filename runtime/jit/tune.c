@@ -528,7 +528,7 @@ tl_tune_pick(TlTune *t, const TilecLaunch *launch, const TilecArg *args, size_t 
 {
    TlKeyItem key[TL_TUNE_MAX_ARGS];
    if (num_args != t->num_args || num_args > TL_TUNE_MAX_ARGS)
-      return tl_jit_miscounted(t->rt, t->decl, num_args);
+      return tl_jit_miscounted(t->rt, t->decl, NULL, num_args);
    make_key(t, args, key);
    uint64_t hash = hash_key(t, key);
    TlTunedKernel *c = look_up(t, hash, key);
@@ -593,7 +593,7 @@ check_call(const TlTune *t, const TilecLaunch *launch, size_t num_args, const Ti
    }
    if (num_args == t->num_args && num_args <= TL_TUNE_MAX_ARGS)
       return TILEC_OK;
-   return tl_jit_miscounted(t->rt, t->decl, num_args);
+   return tl_jit_miscounted(t->rt, t->decl, NULL, num_args);
 }
 
 /* A stored choice as a result of its own. */
@@ -654,9 +654,9 @@ tilec_kernel_tune(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg
    if (options && options->struct_size >= sizeof o.struct_size && options->struct_size <= sizeof o)
       memcpy(&o, options, options->struct_size);
    else if (options)
-      return tl_core_fail(tl_core_runtime(kernel), TILEC_BAD_ARGUMENT,
-                          "tilec_kernel_tune: struct_size of the options is not sizeof "
-                          "(TilecTuneOptions) of a version that this library knows");
+      return tl_core_bad_size(tl_core_runtime(kernel),
+                              "tilec_kernel_tune: struct_size of the options", options->struct_size,
+                              "TilecTuneOptions", sizeof o);
    if (!launch || (num_args && !args) || (o.num_configs && !o.configs))
       return tl_core_fail(tl_core_runtime(kernel), TILEC_BAD_ARGUMENT,
                           !launch             ? "tilec_kernel_tune: launch is NULL"

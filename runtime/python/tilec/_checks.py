@@ -121,7 +121,7 @@ def _integer_instead(value):
     if hasattr(value, "shape") and getattr(value, "shape") != ():
         return ": its size is array.shape[0]; of one that holds a grid tuple(map(int, array)) is"
     if isinstance(value, float) or hasattr(value, "item"):
-        return ": triton.cdiv(n, BLOCK) or n // BLOCK gives one, int(x) of what is whole"
+        return ": triton.cdiv(n, BLOCK) gives one, int(x) of what is whole"
     return ""
 
 
@@ -161,21 +161,38 @@ def _numpy_type(values, declared):
     return "float32"
 
 
-def _array_instead(a, declared=None):
-    """What was meant by an argument that is none; declared: the parameter's type, as in *fp32."""
+def _method_instead(a):
+    """x.numel for x.numel()"""
+    name, of = getattr(a, "__name__", ""), getattr(a, "__self__", None)
+    if not callable(a) or not name or of is None or inspect.ismodule(of):
+        return ""
+    if name == "size" and callable(getattr(of, "numel", None)):
+        return "; it is the method .size of %s, without its brackets: .size(0) is the first length, .numel() " \
+            "how many elements there are" % _a(of)
+    return "; it is the method .%s of %s, without its brackets: .%s()" % (name, _a(of), name)
+
+
+def _array_instead(a, declared=None, beside=()):
+    """What was meant by an argument that is none; declared: the parameter's type, as in *fp32; beside: the
+    other arguments."""
+    is_torch = any(type(b).__module__.split(".")[0] == "torch" for b in beside)
+    made = "torch.tensor(values, dtype=torch.%s)" if is_torch else "numpy.array(values, numpy.%s)"
+    library = "torch" if is_torch else "numpy"
     if isinstance(a, (list, tuple)) and any(getattr(n, "shape", ()) != () for n in a):
-        return "; each array of it is an argument of its own, or numpy.stack(values) makes one of them"
+        return "; each array of it is an argument of its own, or %s.stack(values) makes one of them" % library
     if isinstance(a, (str, os.PathLike)) and os.fspath(a).endswith(".npy"):
         return "; numpy.load(%r) reads the file" % os.fspath(a)
     if isinstance(a, str) and re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", a):
         return "; a number stands without quotes: %s" % a.strip()
     if isinstance(a, str):
-        return "; %.40r is a text: numpy.zeros(64, numpy.float32) makes an array" % a
+        return "; %.40r is a text: %s.zeros(64%s) makes an array" % (
+            a, library, "" if is_torch else ", numpy.float32")
     if isinstance(a, dict) and a and all(isinstance(n, str) for n in a):
         return "; ** makes arguments by name of its items: %s" % ", ".join("%s=.." % n for n in list(a)[:3])
     if isinstance(a, (list, tuple, range)):
-        return "; numpy.array(values, numpy.%s) makes an array of %s" % (_numpy_type(a, declared), _a(a))
+        kind = _numpy_type(a, declared)
+        return "; %s makes an array of %s" % (made % (kind.rstrip("_") if is_torch else kind), _a(a))
     for way in ("to_numpy", "numpy"):                     # of frames, of tensors of other libraries
         if callable(getattr(a, way, None)):
             return "; .%s() gives an array of its values" % way
-    return ""
+    return _method_instead(a)

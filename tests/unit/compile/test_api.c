@@ -287,6 +287,7 @@ struct_sizes(void **state)
    so.struct_size = 4;
    assert_int_equal(tilec_session_new(&so, &s), TILEC_BAD_ARGUMENT);
    assert_null(s);
+   assert_non_null(strstr(tilec_session_error(s), "sizeof (TilecSessionOptions)"));
    so.struct_size = sizeof(size_t); /* the oldest possible: no other field */
    assert_int_equal(tilec_session_new(&so, &s), TILEC_OK);
    TilecCompileOptions co = compile_options(source);
@@ -295,6 +296,9 @@ struct_sizes(void **state)
    co.struct_size = offsetof(TilecCompileOptions, kernel); /* an older, shorter struct */
    assert_int_equal(tilec_compile(s, &co, &p), TILEC_OK);
    TilecHostLaunch hl = {.struct_size = 0};
+   TilecFault fault;
+   assert_int_equal(tilec_program_run_cpu(p, &hl, &fault), TILEC_BAD_ARGUMENT);
+   assert_non_null(strstr(fault.message, "sizeof (TilecHostLaunch)"));
    assert_int_equal(tilec_program_run_cpu(p, &hl, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_program_run_cpu(p, NULL, NULL), TILEC_BAD_ARGUMENT);
    hl = (TilecHostLaunch){.struct_size = sizeof hl, .grid = {1, 1, 1}};

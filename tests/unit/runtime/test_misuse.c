@@ -194,14 +194,20 @@ structs_of_another_version(void **state)
    start();
    const size_t bad[] = {0, 1, 7, sizeof(TilecSource) + 1, SIZE_MAX, 4096};
    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-      TilecRuntimeOptions o = {.struct_size = bad[i], .driver_path = FAKE_DRIVER};
+      char text[200] = "";
+      TilecRuntimeOptions o = {.struct_size = bad[i],
+                               .driver_path = FAKE_DRIVER,
+                               .error = text,
+                               .error_bytes = sizeof text};
       TilecSource s = {.struct_size = bad[i], .file = "x.tile"};
       TilecJitOptions j = {.struct_size = bad[i]};
       TilecTuneOptions t = {.struct_size = bad[i]};
       TilecLaunch l = {.grid = {1, 1, 1}};
       if (bad[i] < sizeof(size_t) || bad[i] > sizeof o)
-         assert_int_equal(tilec_runtime_open(&o, &other), TILEC_BAD_ARGUMENT);
+         assert_int_equal(tilec_runtime_open(&o, &other), TILEC_BAD_ARGUMENT),
+            assert_non_null(strstr(text, "it is to be sizeof (TilecRuntimeOptions), "));
       assert_int_equal(tilec_module_from_source(rt, &s, &m), TILEC_BAD_ARGUMENT);
+      assert_says(rt, "it is to be sizeof (TilecSource), ");
       if (bad[i] < sizeof(size_t) || bad[i] > sizeof j)
          assert_int_equal(tilec_jit_attach(rt, &j), TILEC_BAD_ARGUMENT),
             assert_says(rt, "tilec_jit_attach: struct_size");

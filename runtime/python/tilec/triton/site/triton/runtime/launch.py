@@ -213,8 +213,11 @@ def _compilation_error(text, functions):
 
 
 def _without_line(text, line):
-    """The text without the notes that show the line."""
-    return re.sub(r"^.*: note: .*\n +\d+ \| %s\n.*\^.*\n?" % re.escape(line), "", text, flags=re.MULTILINE)
+    """The text without the notes that show the line, of which a long one is cut off."""
+    least = 100
+    return re.sub(r"^.*: note: .*\n +\d+ \| (.*)\n.*\^.*\n?",
+                  lambda m: "" if line == m[1] or len(m[1]) >= least and line.startswith(m[1]) else m[0],
+                  text, flags=re.MULTILINE)
 
 
 def _names_of_modules(text):
@@ -264,14 +267,14 @@ def _num_elements(array):
     return count() if callable(count) else getattr(array, "size", None)
 
 
-def _numbers_instead(v, arrays, name):
+def _numbers_instead(v, arrays, name):         # arrays: by name, those among the arguments
     """What to write for a shape or a list where one number is wanted; None: it is neither."""
     if not isinstance(v, (list, tuple)) or not v or not all(type(n) is int for n in v):
         return None
     of = next((n for n, a in arrays.items() if tuple(getattr(a, "shape", ())) == tuple(v)), None)
     if of is None or isinstance(v, list):
         return "%s and no array: %s[0] is its first item%s" % (
-            "the tuple %r" % (v,) if isinstance(v, tuple) else "a list", name, tilec._array_instead(v))
+            "the tuple %r" % (v,) if isinstance(v, tuple) else "a list", name, tilec._array_instead(v, None, arrays.values()))
     count = "numel()" if callable(getattr(arrays[of], "numel", None)) else "size"
     return "the tuple %r, the shape of '%s': one number of it is .shape[0], how many elements there are " \
         ".%s, and the array itself stands without .shape" % (v, of, count)
@@ -554,6 +557,10 @@ class Launcher:
                 if name not in self.jit.arg_names and name not in _OPTIONS:
                     raise TypeError("%s; '%s' is none of its parameters%s"
                                     % (e, name, tilec.meant(name, self.jit.arg_names, "it takes"))) from None
+            if "missing" in str(e) and args:
+                raise TypeError("%s; those given: %s" % (e, ", ".join(
+                    "%s=%s" % (n, "an array" if is_array(v) else repr(v)[:40])
+                    for n, v in zip(self.jit.arg_names, map(unwrap, args))))) from None
             if self.jit.arg_names[:1] == ["self"]:
                 raise TypeError("%s; a kernel is no method, and 'self' one of its arguments: leave it out"
                                 % e) from None
@@ -661,7 +668,8 @@ class Launcher:
                                    "arguments are arrays, numbers, descriptors and tuples of them, "
                                    "of constexprs text and types, too%s"
                                    % (jit.__name__, what, e, tilec._array_instead(
-                                      unwrap(bound.get(getattr(e, "argument", None)))))) from e
+                                      unwrap(bound.get(getattr(e, "argument", None))), None,
+                                      map(unwrap, bound.values())))) from e
         call.program.check_globals()
         if warmup and grid is not None and not callable(grid):
             tilec._grid_words(grid)                # says what is wrong with it
@@ -687,7 +695,13 @@ class Launcher:
 
     def _name_no_arrays(self, e, bound):
         for note in self._no_arrays(e.message, bound):
-            e.error_message = "%s\n%s" % (_TUPLE_HELP.sub("", e.message), note)
+            text = _TUPLE_HELP.sub("", e.message)
+            is_cause = " is an array" not in note and re.search(r"E0214|got (tuple|list|string)", text)
+            if is_cause:                           # what the kernel makes of it is no news
+                place, _, what = note.partition(": note: ")
+                e.error_message = "%s: error: %s\n%s" % (place, what, text)
+            else:
+                e.error_message = "%s\n%s" % (text, note)
 
     def _no_arrays(self, message, bound):
         """A list or a text among the arguments is what an error of the kernel is likely to be about."""
@@ -698,7 +712,7 @@ class Launcher:
             if p.is_constexpr and isinstance(v, (list, tuple)) and "tuple" in message:
                 what = _numbers_instead(v, arrays, p.name)
             elif not p.is_constexpr and isinstance(v, (str, list, tuple)):
-                what = _numbers_instead(v, arrays, p.name) or tilec._a(v) + tilec._array_instead(v)
+                what = _numbers_instead(v, arrays, p.name) or tilec._a(v) + tilec._array_instead(v, None, arrays.values())
             elif p.name in arrays and "ptr<" in message and _num_elements(v) == 1:
                 what = "an array of one element; its number is .item()"
             if what:
