@@ -282,16 +282,12 @@ waits_in_loop(const TlBlock *block, uint32_t many)
 /* Words that loads outside of loops fill and that could all be under way at once, 0 where they are
  * few.  Of 128 words that a sum of partial results reads ptxas, with 80 registers for six blocks,
  * had a sixth under way: seven round trips to memory.  A block of four warps with 64 words each has
- * 32 KB under way, so a few such blocks keep memory busy; what comes in less may need more.  Fewer
- * warps do: a gradient of states by two took 1.5 of its time with 149 registers for 96. */
+ * 32 KB under way, so a few such blocks keep memory busy; what comes in less may need more. */
 static uint32_t
-loaded_in_line(const TlFunc *f)
+loaded_in_line(const TlBlock *body)
 {
-   enum { MANY_LOADED = 64, FEWEST_WARPS = 4 };
-   const TlBlock *body = f->body->block;
+   enum { MANY_LOADED = 64 };
    uint32_t most = 0, bits = 0;
-   if (tl_total_warps(f) < FEWEST_WARPS)
-      return 0;
    for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
       if (op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
          return 0;
@@ -341,7 +337,7 @@ static void
 ask_for_blocks(TlCg *cg, uint32_t words, uint32_t held)
 {
    uint32_t loaded = loaded_in_loop(cg->func->body->block);
-   uint32_t in_line = loaded_in_line(cg->func);
+   uint32_t in_line = loaded_in_line(cg->func->body->block);
    uint32_t room = room_for(words, loaded > held ? loaded : held);
    room = room > in_line + in_line / 8 ? room : in_line + in_line / 8;
    uint32_t usual = blocks_of(cg, room);
@@ -442,7 +438,7 @@ bound_registers(TlCg *cg)
       bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words, words));
       uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
       bool holds = tl_cg_holds_loads(cg);
-      bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f);
+      bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
       if (cg->target->sm < 100 && (waits || holds))
          ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
       return;
