@@ -281,12 +281,14 @@ waits_in_loop(const TlBlock *block, uint32_t many)
 
 /* Words that loads outside of loops fill and that could all be under way at once, 0 where they are
  * few.  Of 128 words that a sum of partial results reads ptxas, with 80 registers for six blocks,
- * had a sixth under way: seven round trips to memory.  A block of four warps with 64 words each has
- * 32 KB under way, so a few such blocks keep memory busy; what comes in less may need more. */
+ * had a sixth under way: seven round trips to memory.  A block of four warps with 96 words each has
+ * 48 KB under way, so a few such blocks keep memory busy.  Less comes in without being told: a
+ * gradient of states with 68 words took 96 registers, and for 149, three blocks, its launch of 512
+ * blocks was two waves and 1.5 of its time. */
 static uint32_t
 loaded_in_line(const TlBlock *body)
 {
-   enum { MANY_LOADED = 64 };
+   enum { MANY_LOADED = 96 };
    uint32_t most = 0, bits = 0;
    for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
       if (op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
