@@ -39,7 +39,8 @@ not counted. The tests of the GPU's column ran on one H100, whose chip is the H2
 side by side in 103 s); the rows above ran on an H200. In three more samples
 twelve cases failed each (99.4 % passed): seed 53 on 2026-11-26, 2,018 of 2,030; seed 61271 on 2026-11-27 on an H100,
 2,011 of 2,023; seed 71281 on 2026-11-28 on an H200, 2,006 of 2,018, its twelve those of the table below; so were
-those of seeds 60917 and 84431 on 2026-11-29 on an H200, 2,011 of 2,023 and 2,009 of 2,021.
+those of seeds 60917 and 84431 on 2026-11-29 on an H200, 2,011 of 2,023 and 2,009 of 2,021, and of 91127 and 55301 later that
+day, with `import triton` failing without the drop-in, 2,017 of 2,029 and 2,006 of 2,018.
 The column of the CPU executor is of 2026-11-27 (seeds 2027 and 77117), on a busy machine: `test_load_store_same_ptr`
 (65 million programs) ran by itself, in 95 seconds in place of the 60 of the others. Three more samples (seeds 90210,
 70707 and 31337) failed in no other test the same day: 1,826 of 1,852, 1,827 of 1,852 and 1,826 of 1,850 (98.7 %), and
