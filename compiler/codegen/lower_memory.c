@@ -466,7 +466,7 @@ opposite_of(LLVMIntPredicate p)
    case LLVMIntSLT:
       return LLVMIntSGE;
    }
-   assert(!"no predicate");
+   assert(false && "every predicate of integers has one");
    return p;
 }
 

@@ -241,11 +241,11 @@ static const Kernel kernels[] = {
     .arch = "sm_90a",
     .role_rows = 3},
    {.name = "chained, roles", CHAINED_IN_ROLES},
-   {.name = "matmul, boxes", /* two programs, one after the other in a block */
-    MATMUL_IN_ROLES(2),
+   {.name = "matmul, boxes", /* two blocks: each has a program, and both share a third */
+    MATMUL_IN_ROLES(3),
     .sizes = {592},
     .tma = TILEC_TMA_ON,
-    .multiprocessors = 1,
+    .multiprocessors = 2,
     .like = "matmul, roles"},
    {.name = "chained, boxes", CHAINED_IN_ROLES, .tma = TILEC_TMA_ON, .like = "chained, roles"},
    {.name = "scan",
@@ -596,6 +596,8 @@ static const struct Harmless {
 
 /* The same of one way to copy only, by threads or by boxes. */
 static const struct Harmless harmless_by_name[] = {
+   {"matmul, boxes", "wait for another stage", 3, "this group of warps reads nothing there"},
+   {"matmul, boxes", "warp's barrier missing", 2, "all lanes have waited for the stage together"},
    {"chained, boxes", "arrival at another stage", 9, "nothing is copied any more"},
    {"chained, boxes", "arrival at another stage", 10, "nothing is copied any more"},
    {"tiles, stored by boxes", "stored boxes not waited for", 3, "the other wait is for both"},
