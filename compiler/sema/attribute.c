@@ -285,7 +285,9 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
       tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);
    if (self->kind == TL_SV_NONE || tl_is_plain_object(s, self))
       tl_raise_as(s, "AttributeError");
-   if (self->kind == TL_SV_NONE)
+   if (self->kind == TL_SV_NONE && self->s.len)
+      (void)tl_help_no_number(s, self);
+   else if (self->kind == TL_SV_NONE)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
    else if (is_of_descriptor && self->kind == TL_SV_VALUE)
       tl_help(s->diags,
