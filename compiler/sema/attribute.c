@@ -1,5 +1,6 @@
 /* Attributes of values: of modules, objects, tuples with names, functions, and what a value of the
  * run or a type answers.  What is not there is an error here, with what was meant. */
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <string.h>
@@ -180,6 +181,11 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    const char *other = is_tl || self->kind == TL_SV_VALUE || self->kind == TL_SV_TYPE
                           ? tl_other_name(s, name)
                           : NULL;
+   const char *meant = is_tl && !other && !tl_suggest_builtin(s, TL_NS_TL, name)
+                          ? tl_type_instead(s, name, true)
+                          : NULL;
+   if (meant)
+      other = tl_arena_printf(s->arena, "write %s", meant);
    TlDtype dtype;
    bool is_triton = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN && !is_tl &&
                     (self->module->ns & TL_NS_TRITON);
@@ -285,7 +291,9 @@ tl_attribute(TlSema *s, TlFrame *f, const TlSv *self, const char *name, TlRange 
       tl_blame(s, s->impl->blame.asked, TL_WANT_POINTER);
    if (self->kind == TL_SV_NONE || tl_is_plain_object(s, self))
       tl_raise_as(s, "AttributeError");
-   if (self->kind == TL_SV_NONE)
+   if (self->kind == TL_SV_NONE && self->s.len)
+      (void)tl_help_no_number(s, self);
+   else if (self->kind == TL_SV_NONE)
       tl_help(s->diags, "test the argument with 'is not None' before it is used");
    else if (is_of_descriptor && self->kind == TL_SV_VALUE)
       tl_help(s->diags,

@@ -290,8 +290,7 @@ tl_call_pointer(TlSema *s, const TlCall *call, unsigned i)
       tl_help(s->diags, "None is what store(..) gives, and a function without 'return': keep the "
                         "pointer, and give that no name");
    else if (p->kind == TL_SV_NONE)
-      tl_help(s->diags, "the pointer is None in this specialisation: guard the access with "
-                        "'if pointer is not None'");
+      tl_help_given_none(s, p->s.data, "an array");
    else if (i + 1 < call->num_args && call->args[i + 1].kind == TL_SV_VALUE &&
             tl_value_is_ptr(call->args[i + 1].value))
       tl_help(s->diags, "the pointer comes first: %s", tl_call_form(s, call->row));

@@ -111,6 +111,8 @@ is_base_pointer(TlSema *s, const TlCall *call, unsigned i)
       return true;
    tl_report(s->diags, E0313, tl_call_arg_range(call, i), call->row->name,
              "a scalar pointer as base", tl_sv_text(s, base));
+   if (base->kind == TL_SV_NONE && base->s.len)
+      tl_help_given_none(s, base->s.data, "an array");
    tl_blame_sv(s, base, TL_WANT_POINTER);
    return false;
 }

@@ -803,6 +803,8 @@ tl_const_unary(TlSema *s, TlAstOp op, const TlSv *a, TlRange range)
       }
    }
    tl_report(s->diags, E0215, range, tl_ast_op_text[op], tl_sv_describe(s, a));
+   if (a->kind == TL_SV_NONE && a->s.len)
+      tl_help_given_none(s, a->s.data, "a number");
    if (tl_is_plain(a))
       tl_raise_as(s, "TypeError");
    return tl_sv_poison();

@@ -298,6 +298,59 @@ help_missing(TlSema *s, const char *module, TlRange place)
 }
 
 /* ---- no numbers ---- */
+/* Is `place` in the first argument of what takes an address: load(p + i)? */
+static bool
+is_in_address(TlSema *s, TlRange place)
+{
+   const char *text = tl_source(s->sources, place.file)->text, *p = text + place.begin;
+   unsigned depth = 0;
+   for (; p > text && p[-1] != '\n'; p--) {
+      if (p[-1] == ')' || p[-1] == ']')
+         depth++;
+      else if (depth && (p[-1] == '(' || p[-1] == '['))
+         depth--;
+      else if (!depth && (p[-1] == ',' || p[-1] == '['))
+         return false;
+      else if (!depth && p[-1] == '(' && p - 1 > text && isalnum((unsigned char)p[-2]))
+         break;
+      else if (!depth && strchr("+-", p[-1]))
+         return false; /* x + (n + i) */
+   }
+   const char *end = p - 1;
+   while (p > text && (p[-1] == '(' || isalnum((unsigned char)p[-1]) || p[-1] == '_'))
+      p--;
+   size_t len = p < end ? (size_t)(end - p) : 0;
+   return tl_is_word("load", p, len) || tl_is_word("store", p, len) ||
+          (len > strlen("atomic_") && tl_starts_with(p, "atomic_"));
+}
+
+/* What the parameter may be that is given None, by what the kernel makes of it. */
+static const char *
+wanted_of_none(TlSema *s, const char *name)
+{
+   const TlDiag *d = s->diags->last;
+   size_t len = strlen(name);
+   if (!d || d->code == TL_DIAG_E0222 || d->code == TL_DIAG_E0202)
+      return "a value";
+   if (d->code != TL_DIAG_E0214 || !tl_source(s->sources, d->range.file))
+      return "a number";
+   const char *text = tl_range_text(s, d->range);
+   bool is_sum = strncmp(text, name, len) == 0 && strchr("+- ", text[len]) &&
+                 strstr(d->text, "'+'") && !strstr(d->text, "fp") && !strstr(d->text, "bf16");
+   if (!is_sum)
+      return "a number";
+   return is_in_address(s, d->range) ? "an array" : "an array or a number";
+}
+
+void
+tl_help_given_none(TlSema *s, const char *name, const char *what)
+{
+   tl_help(s->diags,
+           "'%s' is given None: give it %s, or let the kernel ask '%s is not None' "
+           "before it is used",
+           name, what, name);
+}
+
 bool
 tl_help_no_number(TlSema *s, const TlSv *v)
 {
@@ -328,10 +381,7 @@ tl_help_no_number(TlSema *s, const TlSv *v)
       return true;
    case TL_SV_NONE:
       if (v->s.len) {
-         tl_help(s->diags,
-                 "'%s' is given None: give it a number, or let the kernel ask '%s is not None' "
-                 "before it is used",
-                 v->s.data, v->s.data);
+         tl_help_given_none(s, v->s.data, wanted_of_none(s, v->s.data));
          return true;
       }
       tl_help(s->diags, "None is what functions without 'return' give, store(..) among them, and "

@@ -374,6 +374,18 @@ tl_note_quotient(TlSema *s, const TlValue *v)
       tl_note(s->diags, N0200, op->range, "'/' gives a fraction, '//' a whole number");
 }
 
+/* Of rounds: with a mask for the last, that one is of less than a whole. */
+static const char *
+rounded_up(TlSema *s, const char *text, const char *slash)
+{
+   const char *end = slash;
+   while (end > text && end[-1] == ' ')
+      end--;
+   slash++;
+   return tl_arena_printf(s->arena, "; with a last round that a mask cuts off tl.cdiv(%.*s, %s)",
+                          (int)(end - text), text, slash + strspn(slash, " "));
+}
+
 bool
 tl_help_quotient(TlSema *s, const TlValue *v, TlRange at)
 {
@@ -384,12 +396,13 @@ tl_help_quotient(TlSema *s, const TlValue *v, TlRange at)
       return false;
    TlRange found = op ? op->range : written->range;
    const char *text = tl_range_text(s, found), *slash = strchr(text, '/');
+   bool is_stop = s->diags->last && strstr(s->diags->last->text, "'stop' of ");
    bool is_within = found.file == at.file && at.begin <= found.begin && found.end <= at.end;
    if (!slash || strchr(slash + 1, '/') || strlen(text) > 60)
       tl_help(s->diags, "'/' gives a fraction, '//' a whole number");
    else
-      tl_help(s->diags, "'/' gives a fraction, '//' a whole number: %.*s/%s", (int)(slash - text),
-              text, slash);
+      tl_help(s->diags, "'/' gives a fraction, '//' a whole number: %.*s/%s%s", (int)(slash - text),
+              text, slash, is_stop ? rounded_up(s, text, slash) : "");
    if (!is_within)
       tl_note(s->diags, N0200, found, "the fraction comes of this '/'");
    return true;

@@ -48,6 +48,9 @@ const TlValue *tl_value_named(const TlBlock *in, const char *name);
  * at the place, and the help.  False: it binds no such name, or changes it only and may mean
  * `near`, which is NULL where there is no such name. */
 bool tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const char *near);
+/* What to write for the name of a type that there is none of, as fp8, int4, half8, int128; NULL: it
+ * is like none.  is_loose: a type is wanted, so that f8 and long are such names as well. */
+const char *tl_type_instead(TlSema *s, const char *name, bool is_loose);
 /* Of two values that a run-time `if` is to make one of (help_types.c): what gives them one type,
  * behind `begin` where that is about types and shapes. */
 const char *tl_help_two_types(TlSema *s, const TlSv *a, const TlSv *b, const char *begin);

@@ -1,12 +1,92 @@
-/* What brings the two values to one type that a run-time `if` gives a variable, an expression or
- * a function; see help.h. */
+/* What the name of a type that there is none of was meant to be, and what brings the two values to
+ * one type that a run-time `if` gives a variable, an expression or a function; see help.h. */
 #include "sema/arith.h"
 #include "sema/help.h"
 #include "sema/impl.h"
+#include "syntax/parse.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* ---- names of types ---- */
+static const char eight_bits[] = "tl.float8e4nv, tl.float8e5 or tl.float8e4b15";
+static const char four_bits[] = "tl.uint8: two numbers of 4 bits are packed in one, and "
+                                "tl.dot_scaled takes those of the format \"e2m1\" so";
+static const char few_bits[] = "tl.int8: of narrower numbers several are packed in one";
+
+/* bfloat8, int128, half8: by the letters and the number behind them. */
+static const char *
+counted_type(TlSema *s, const char *letters, unsigned long count, bool is_loose)
+{
+   bool is_float = tl_word_is_listed(is_loose ? "f fp float" : "fp float", letters);
+   bool is_int = tl_word_is_listed(is_loose ? "i int u uint" : "int uint", letters);
+   if ((is_float || tl_word_is_listed("bf bfloat mxfp", letters)) && count == 8)
+      return *letters == 'm' ? "tl.float8e4nv or tl.float8e5, with scales beside: tl.dot_scaled"
+                             : eight_bits;
+   bool is_cudas = strcmp(letters, "float") == 0 && count == 4; /* float4 is four floats */
+   if ((is_float && !is_cudas && (count == 4 || count == 6)) ||
+       (tl_word_is_listed("mxfp nf nvfp", letters) && count == 4))
+      return count == 4 ? four_bits : "tl.uint8: there are no floats of 6 bits";
+   if (is_int && (count == 2 || count == 4))
+      return few_bits;
+   if ((is_float || is_int) && count > 64)
+      return tl_arena_printf(s->arena, "tl.%s, the widest of its kind",
+                             is_float          ? "float64"
+                             : *letters == 'u' ? "uint64"
+                                               : "int64");
+   const char *element = tl_other_type(letters, strlen(letters));
+   if (!element || is_int || (count != 2 && count != 3 && count != 4 && count != 8 && count != 16))
+      return NULL;
+   return tl_arena_printf(s->arena, "tl.%s: the load of a tile is as wide as can be by itself",
+                          tl_type_named(letters));
+}
+
+static const char *
+type_of_word(TlSema *s, const char *word, bool is_loose)
+{
+   static const char tf32[] = "tl.float32, and input_precision=\"tf32\" in tl.dot";
+   size_t len = strlen(word), letters = strcspn(word, "0123456789");
+   const char *own = tl_type_named(word);
+   if (tl_word_is_listed("tf32 tfloat32 tf32x3", word))
+      return tf32;
+   if (own && strcmp(word, "fp8") != 0 && (is_loose || word[letters]) &&
+       !tl_word_is_listed("i4 u4 int4 uint4", word))
+      return tl_arena_printf(s->arena, "tl.%s", own);
+   if (len > 2 && tl_ends_with(word, "_t")) /* half_t */
+      return type_of_word(s, tl_arena_strndup(s->arena, word, len - 2), is_loose);
+   if (is_loose && len > 1 && word[len - 1] == '_') /* numpy's float_ */
+      return type_of_word(s, tl_arena_strndup(s->arena, word, len - 1), is_loose);
+   if (tl_word_is_listed("e2m1 fp4e2m1 float4_e2m1 float4_e2m1fn", word))
+      return four_bits;
+   if (tl_starts_with(word, "fp8") || tl_starts_with(word, "float8") || tl_starts_with(word, "f8e"))
+      return eight_bits;
+   if (is_loose && strcmp(word, "bfloat") == 0)
+      return "tl.bfloat16";
+   if (strcmp(word, "boolean") == 0)
+      return "tl.int1";
+   if (tl_word_is_listed("complex complex32 complex64 complex128 cfloat", word))
+      return "two values, the real and the imaginary part";
+   char *end;
+   unsigned long count = strtoul(word + letters, &end, 10);
+   return letters && word[letters] && !*end
+             ? counted_type(s, tl_arena_strndup(s->arena, word, letters), count, is_loose)
+             : NULL;
+}
+
+const char *
+tl_type_instead(TlSema *s, const char *name, bool is_loose)
+{
+   TlSv own;
+   if (tl_dtype_constant(s, name, &own))
+      return NULL;
+   char *word = tl_arena_strdup(s->arena, name);
+   for (char *p = word; *p; p++)
+      *p = (char)tolower((unsigned char)*p);
+   return type_of_word(s, word, is_loose);
+}
+
+/* ---- two types ---- */
 static const TlType *
 type_of(const TlSv *v)
 {

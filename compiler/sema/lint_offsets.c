@@ -224,8 +224,22 @@ ordinary(TlAnalysis *a, const TlValue *v)
    return most < most_ordinary ? most : most_ordinary;
 }
 
+/* Is the value, or a part of it, what memory holds: the number of a row of a table? */
+static bool
+is_loaded(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || ++*steps > MAX_STEPS)
+      return false;
+   bool found = op->opcode == TL_OP_LOAD;
+   for (unsigned i = 0; is_sum(op) && !found && i < op->num_args; i++)
+      found = is_loaded(tl_arg(op, i), steps);
+   return found;
+}
+
 /* A product of two int32 of any size that is a part of the offset, or that a constant scales to
- * one; NULL: none. */
+ * one; NULL: none.  Of a program's number times a constant the offset goes through one array, with
+ * a mask of its length; a number that was loaded chooses a row of the constant's length. */
 static const TlOp *
 wide_product(TlAnalysis *a, const TlValue *v, unsigned *steps)
 {
@@ -234,7 +248,8 @@ wide_product(TlAnalysis *a, const TlValue *v, unsigned *steps)
       return NULL;
    bool is_product = op->opcode == TL_OP_MUL && is_int32(v);
    bool is_scaled = is_product && (is_constant(a, tl_arg(op, 0)) || is_constant(a, tl_arg(op, 1)));
-   if (is_product && !is_scaled &&
+   bool is_row = is_scaled && (is_loaded(tl_arg(op, 0), steps) || is_loaded(tl_arg(op, 1), steps));
+   if (is_product && (!is_scaled || is_row) &&
        ordinary(a, tl_arg(op, 0)) * ordinary(a, tl_arg(op, 1)) > INT32_MAX)
       return op;
    for (unsigned i = 0; (is_sum(op) || is_scaled) && !found && i < op->num_args; i++)
@@ -248,6 +263,7 @@ tl_lint_offsets(TlSema *s, const TlFunc *f)
    enum { MOST_NOTES = 3, MOST_PARTS = 64 };
    TlAnalysis *a = tl_analysis_new(s->arena, f);
    TlRange at[MOST_PARTS];
+   const TlOp *first = NULL;
    unsigned num = 0;
    const TlBlock *top = f->body->block;
    for (const TlOp *op = top->first; op && num < MOST_PARTS; op = tl_walk_next(op, top)) {
@@ -257,11 +273,18 @@ tl_lint_offsets(TlSema *s, const TlFunc *f)
          same++;
       if (part && same == num)
          at[num++] = part->range;
+      first = first ? first : part;
    }
    if (!num)
       return;
+   int64_t row;
+   bool is_row = tl_axis_known(tl_axis_info(a, tl_arg(first, 1)), &row) ||
+                 tl_axis_known(tl_axis_info(a, tl_arg(first, 0)), &row);
    tl_report(s->diags, W0207, at[0]);
-   tl_help(s->diags, "make one of the factors 64 bits wide: .to(tl.int64)");
+   tl_help(s->diags, "make one of the factors 64 bits wide%s: .to(tl.int64)",
+           is_row && row > 0
+              ? tl_arena_printf(s->arena, ", it wraps from %lld on", INT32_MAX / (long long)row + 1)
+              : "");
    for (unsigned i = 1; i < num && i <= MOST_NOTES; i++)
       tl_note(s->diags, N0200, at[i],
               i == MOST_NOTES && num > i + 1

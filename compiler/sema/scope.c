@@ -217,6 +217,8 @@ tl_other_name(TlSema *s, const char *name)
       instead = opencl_conversion(s, name);
    if (!instead)
       instead = in_place(s, name);
+   if (!instead)
+      instead = tl_type_instead(s, name, false);
    if (instead)
       return tl_arena_printf(s->arena, "write %s", instead);
    if (tl_builtin_find(TL_NS_LIBDEVICE, name))
@@ -588,6 +590,19 @@ parameter_before(TlSema *s, TlRange range)
    return tl_arena_strndup(s->arena, p, (size_t)(end - p));
 }
 
+/* x.to(f8), tl.zeros(shape, dtype=long): what to write for it; NULL: no type is wanted there. */
+static const char *
+type_wanted(TlSema *s, TlRange range, const char *name)
+{
+   static const char call[] = ".to(";
+   const size_t len = sizeof call - 1;
+   const char *begin = tl_source(s->sources, range.file)->text, *p = begin + range.begin;
+   bool is_to = (size_t)(p - begin) > len && strncmp(p - len, call, len) == 0;
+   if (!is_to && !tl_ends_with(parameter_before(s, range), "dtype"))
+      return NULL;
+   return tl_type_instead(s, name, true);
+}
+
 /* w == x, a line of its own. */
 bool
 tl_is_compared_statement(TlSema *s, TlRange range)
@@ -659,6 +674,11 @@ tl_lookup(TlSema *s, TlFrame *f, const char *name, TlRange range)
    const char *param = parameter_before(s, range), *word = tl_word_of(param, name);
    if (word) {
       tl_help(s->diags, "it is a text: %s=\"%s\"", param, word);
+      return tl_sv_poison();
+   }
+   const char *type = is_called(s, range) ? NULL : type_wanted(s, range, name);
+   if (type) {
+      tl_help(s->diags, "write %s", type);
       return tl_sv_poison();
    }
    const char *near = tl_suggest(s, f, name);

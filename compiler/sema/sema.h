@@ -317,6 +317,8 @@ bool tl_sema_call_scalars(TlSema *s, const TlSv *fn, TlValue *const *args, unsig
 TlSv tl_sema_stdlib(TlSema *s, const char *module, const char *name);
 /* The way out where a number or tile was wanted and v is neither; false: nothing is known. */
 bool tl_help_no_number(TlSema *s, const TlSv *v);
+/* Of the parameter `name`, which is given None where `what` is wanted: "an array". */
+void tl_help_given_none(TlSema *s, const char *name, const char *what);
 void tl_help_no_items(TlSema *s, const TlSv *self, TlRange range);
 /* name(a, b): the builtin with the parameters that have no default */
 const char *tl_call_form(TlSema *s, const TlBuiltin *row);

@@ -770,8 +770,9 @@ check_complete(TlSema *s, Spec *p)
       return ok;
    tl_report(s->diags, E0273, first->node.range, tl_sb_cstr(&untyped));
    if (p->fn->source->is_tile)
-      tl_help(s->diags, "write it as '%s: *fp32' or '%s: i32', or give a signature", first->name,
-              first->name);
+      tl_help(s->diags,
+              "write it as '%s: *fp32' or '%s: i32', or give a signature: -s \"*fp32:16, i32, ..\"",
+              first->name, first->name);
    else
       tl_help(s->diags,
               "give a signature with an entry for each parameter: -s \"*fp32:16, i32, ..\"");

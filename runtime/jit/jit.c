@@ -439,8 +439,8 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, const TilecArg 
       if (p->is_constexpr)
          continue;
       if (len < sizeof names)
-         len +=
-            (size_t)snprintf(names + len, sizeof names - len, "%s%s", taken ? ", " : ": ", p->name);
+         len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
+                                 taken ? ", " : "; the kernel takes ", p->name);
       taken++;
    }
    snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s%s", decl->name, taken,

@@ -164,11 +164,12 @@ mistakes_are_reported(void **state)
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 1, 1, 1), TILEC_CANCELLED);
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 1, 1, 1), TILEC_OK); /* not remembered */
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "5 arguments are taken, 2 given: x, n, alpha, m, seed");
+   assert_says(rt, "5 arguments are taken, 2 given; the kernel takes x, n, alpha, m, seed");
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 1, 1, 1, 5, 5), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "5 arguments are taken, 7 given: x, n");
+   assert_says(rt, "5 arguments are taken, 7 given; the kernel takes x, n");
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, x, 1, 0.5f, 0.5f), TILEC_BAD_ARGUMENT);
-   assert_says(rt, "4 given: x, n, alpha, m, seed; number 4, a float, goes to 'm', which is i32");
+   assert_says(rt, "4 given; the kernel takes x, n, alpha, m, seed; number 4, a float, goes to "
+                   "'m', which is i32");
    assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, (void *)x, 1, 1, 1, 1), TILEC_BAD_ARGUMENT);
    assert_says(rt, "must say its element type");
    TilecBuffer *bare, *typed; /* unless the buffer does */

@@ -239,6 +239,14 @@ class Used:
 
 # ---- texts ---------------------------------------------------------------------------------------
 
+def _function_instead(v):
+    """(what a callable is that kernels do not call, the way out)"""
+    if isinstance(v, types.FunctionType) and v.__name__.isidentifier():
+        return "a function of Python", "write @triton.jit above 'def %s'" % v.__name__
+    kind = "a function of Python" if isinstance(v, types.FunctionType) else "a %s of Python" % type(v).__name__
+    return kind, "a function for kernels is a def with @triton.jit alone above it"
+
+
 class Part:
     """The text of one module."""
 
@@ -436,22 +444,29 @@ class Part:
     def try_value(self, name, v, chains=(), strict=False):
         """value(), but what cannot be written is only noted: the kernel may never come to it."""
         if strict and not self.whole.may_refer(v):
-            if isinstance(v, types.FunctionType):
-                way_out = "a function of Python; @triton.jit above it makes one that kernels can call"
+            if callable(v) and not isinstance(v, type):
+                kind, way_out = _function_instead(v)
             elif isinstance(v, (bool, int, float, str)):
-                way_out = "a value of the program (%s), and not made by tl.constexpr(..); an annotation " \
-                    "makes none.  TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 lets kernels see all of them" \
-                    % type(v).__qualname__
+                kind = "a value of the program (%s), and not made by tl.constexpr(..)" % type(v).__qualname__
+                way_out = "write %s = tl.constexpr(%s), an annotation makes none; " \
+                    "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 lets kernels see all of them" % (name, repr(v)[:40])
+            elif type(v).__module__ == "torch" and type(v).__name__ == "dtype":
+                kind, way_out = "a type of torch", "write %s = tl.constexpr(tl.%s)" % (name, str(v).split(".")[-1])
             else:
-                way_out = "a value of the program (%s): give the kernel what it needs of it as arguments, " \
-                    "or make constants of numbers in it, X = tl.constexpr(..)" % type(v).__qualname__
+                kind = "a value of the program (%s)" % type(v).__qualname__
+                way_out = "give the kernel what it needs of it as arguments, or make constants of numbers " \
+                    "in it, X = tl.constexpr(..)"
             self.whole.note(name, "Cannot access global variable %s from within a kernel: it is %s"
-                            % (name, way_out))
+                            % (name, kind), way_out)
             return
         try:
             self.value(name, v, chains)
         except Unsupported as e:
-            self.whole.note(name, "not given to the compiler, since it is %s" % e)
+            if isinstance(v, types.FunctionType):
+                self.whole.note(name, "Cannot access %s from within a kernel: it is %s"
+                                % ((name,) + _function_instead(v)[:1]), _function_instead(v)[1])
+            else:
+                self.whole.note(name, "not given to the compiler, since it is %s" % e)
 
 
 class KernelText:
@@ -526,8 +541,8 @@ class KernelText:
             self.used.append(used)
             jit.globals_seen.setdefault(name, used)
 
-    def note(self, name, why):
-        self.notes.setdefault(name, why)
+    def note(self, name, why, way_out=None):
+        self.notes.setdefault(name, (why, way_out))
 
     def add_entry(self, name, text):
         """A further function, made up, that calls the kernel in its last line; compiled in its place."""

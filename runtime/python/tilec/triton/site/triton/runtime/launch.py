@@ -9,6 +9,7 @@ import contextlib
 import math
 import os
 import re
+import reprlib
 import sys
 import tempfile
 import threading
@@ -43,6 +44,7 @@ _FOLLOWED = ("num_warps", "num_stages", "enable_fp_fusion", "enable_reflect_ftz"
 _COUNTS = frozenset(["num_warps", "num_stages", "num_ctas"])
 _UNMET = {"num_ctas": 1, "maxnreg": None, "launch_cooperative_grid": False}
 MOST_WARPS = 32                          # 1,024 threads
+MOST_ARGUMENTS = 256                # of a kernel: TL_RT_MAX_ARGS
 _OPTIONS = frozenset([*_FOLLOWED, *_UNMET, *_IGNORED, *_FORMER])
 # What people give to a launch that takes it elsewhere.
 _OTHER_WORDS = {"stream": "; a launch goes to torch's current stream: with torch.cuda.stream(s): ..",
@@ -244,8 +246,11 @@ def translated(e, notes=None, files=None, functions=(), made_call=None):
         text = text.replace(made, real)
     if e.status == "TILEC_BAD_SOURCE":
         text = _names_of_modules(text.split("\n", 1)[-1].rstrip())
-        for name, why in (notes or {}).items():
-            if "'%s'" % name in text:
+        for name, (why, way_out) in (notes or {}).items():
+            if way_out:                            # the name is bound: that is no kernel's is what is wrong
+                text = re.sub(r"(?:unknown name '%s'|module '[\w.]+' has no name '%s'.*)((?:\n +\d* \|.*)*)(?:\n += help: .*)?" % ((re.escape(name),) * 2),
+                              lambda m: "%s%s\n      = help: %s" % (why, m[1], way_out), text)
+            elif "'%s'" % name in text:
                 text = re.sub(r"(unknown name '%s'\n(?: .*\n)*?) +(= help: make it a parameter, .*), or .*"
                               % re.escape(name), r"\1      \2", text)
                 text += "\nnote: %s: %s" % (name, why)
@@ -274,7 +279,7 @@ def _numbers_instead(v, arrays, name):         # arrays: by name, those among th
     of = next((n for n, a in arrays.items() if tuple(getattr(a, "shape", ())) == tuple(v)), None)
     if of is None or isinstance(v, list):
         return "%s and no array: %s[0] is its first item%s" % (
-            "the tuple %r" % (v,) if isinstance(v, tuple) else "a list", name, tilec._array_instead(v, None, arrays.values()))
+            "the tuple " + reprlib.repr(v) if isinstance(v, tuple) else "a list", name, tilec._array_instead(v, None, arrays.values()))
     count = "numel()" if callable(getattr(arrays[of], "numel", None)) else "size"
     return "the tuple %r, the shape of '%s': one number of it is .shape[0], how many elements there are " \
         ".%s, and the array itself stands without .shape" % (v, of, count)
@@ -431,6 +436,12 @@ class _Flat:
             ', padding_option="nan"' if padding == "nan" else "")
 
 
+def _num_items(v):
+    """How many arguments of a kernel a list is."""
+    return sum(_num_items(x) if isinstance(x, (list, tuple)) else not isinstance(x, core.constexpr)
+               for x in v)
+
+
 def _of_argument(p, what, *values):
     """what(*values); its refusal names the argument."""
     try:
@@ -579,6 +590,7 @@ class Launcher:
             if program is None:
                 program = self.programs[()] = self._program(KernelText(self.jit))
             return Call(program, dict(bound), options, bool(debug))
+        self._check_lengths(bound)
         key = tuple(_of_argument(p, _constant, unwrap(bound[p.name])) if p.is_constexpr
                     else _of_argument(p, _leaf_shape, bound[p.name]) for p in self.jit.params)
         found = self.programs.get(key)
@@ -589,6 +601,16 @@ class Launcher:
             flat = _Flat(text, self.jit, bound)
             found = self.programs[key] = self._program(text)
         return Call(found, flat.values, options, bool(debug))
+
+    def _check_lengths(self, bound):
+        """Each item of a list is an argument of its own: a long one is meant for an array."""
+        for p in self.jit.params:
+            v = unwrap(bound[p.name])
+            if not p.is_constexpr and isinstance(v, (list, tuple)) and _num_items(v) > MOST_ARGUMENTS:
+                place, _, what = next(iter(self._no_arrays("", {**bound, p.name: v}, [p]))).partition(": note: ")
+                raise tilec.Error("TILEC_LIMIT", "%s: %s\nkernel '%s' takes at most %d arguments, and each item of "
+                                  "a %s is one" % (place, what, self.jit.__name__, MOST_ARGUMENTS,
+                                                   "list" if isinstance(v, list) else "tuple"))
 
     def _check_counts(self, options):
         for name in _COUNTS & options.keys():
@@ -703,11 +725,11 @@ class Launcher:
             else:
                 e.error_message = "%s\n%s" % (text, note)
 
-    def _no_arrays(self, message, bound):
+    def _no_arrays(self, message, bound, params=None):
         """A list or a text among the arguments is what an error of the kernel is likely to be about."""
         caller = sys._getframe(tilec.users_level() - 1)
         arrays = {name: unwrap(v) for name, v in bound.items() if is_array(unwrap(v))}
-        for p in self.jit.params:
+        for p in params or self.jit.params:
             v, what = unwrap(bound[p.name]), None
             if p.is_constexpr and isinstance(v, (list, tuple)) and "tuple" in message:
                 what = _numbers_instead(v, arrays, p.name)
