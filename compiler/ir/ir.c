@@ -522,6 +522,16 @@ tl_remove(TlOp *op)
 }
 
 void
+tl_remove_poisoned(TlOp *op)
+{
+   TlBuilder b = tl_builder_before(op);
+   for (unsigned i = 0; i < op->num_results; i++)
+      if (op->results[i].uses)
+         tl_replace_uses(&op->results[i], tl_b0(&b, TL_OP_POISON, op->results[i].type));
+   tl_remove(op);
+}
+
+void
 tl_move_before(TlOp *op, TlOp *where)
 {
    assert(op != where && op->block && where->block);

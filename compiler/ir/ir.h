@@ -320,7 +320,8 @@ void tl_set_arg(TlOp *op, unsigned i, TlValue *v);
 void tl_append_arg(TlOp *op, TlValue *v);
 void tl_remove_arg(TlOp *op, unsigned i); /* later operands move down */
 void tl_replace_uses(TlValue *old, TlValue *with);
-void tl_remove(TlOp *op); /* unlinks; results must be unused; regions go too */
+void tl_remove(TlOp *op);          /* unlinks; results must be unused; regions go too */
+void tl_remove_poisoned(TlOp *op); /* the same; what used its results gets poison */
 void tl_move_before(TlOp *op, TlOp *where);
 void tl_move_to_end(TlOp *op, TlBlock *block);
 bool tl_is_unused(const TlOp *op); /* no result has a use */

@@ -114,11 +114,7 @@ keep_stages(TlBlock *block)
       if (passes_stages(op) || op->num_regions ||
           !(tl_has_trait(op, TL_TRAIT_WRITE) || tl_has_trait(op, TL_TRAIT_SYNC)))
          continue;
-      TlBuilder b = tl_builder_before(op);
-      for (unsigned i = 0; i < op->num_results; i++)
-         if (op->results[i].uses)
-            tl_replace_uses(&op->results[i], tl_b0(&b, TL_OP_POISON, op->results[i].type));
-      tl_remove(op);
+      tl_remove_poisoned(op);
    }
 }
 

@@ -830,11 +830,7 @@ drop_effects(TlBlock *block)
       if (!has_effect || op->num_regions || op->opcode == TL_OP_LOCAL_ALLOC ||
           op->opcode == TL_OP_ASSUME)
          continue;
-      TlBuilder b = tl_builder_before(op);
-      for (unsigned i = 0; i < op->num_results; i++)
-         if (op->results[i].uses)
-            tl_replace_uses(&op->results[i], tl_b0(&b, TL_OP_POISON, op->results[i].type));
-      tl_remove(op);
+      tl_remove_poisoned(op);
    }
 }
 
