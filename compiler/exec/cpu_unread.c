@@ -1,7 +1,9 @@
 /* Rows and columns that nothing reads of an array that a kernel reads: a loop ends early, a stride
  * is missing, or the mask compares with another size.  And arrays that nothing touches.
  *
- * The same of one load of a tile where another reads all of it.
+ * The same of one pass of several over an array: its loads of tiles, those of one block, leave out
+ * how it begins or ends, where another pass reads all.  A load beside another of the same pass may
+ * be a neighbour's or of every second element: together they read all.
  *
  * Whole rows, columns and the like alone are told of: triangles and diagonals have an element of
  * each.  Nothing is said where what was loaded decides what is read, which is a gather, nor of
@@ -159,6 +161,7 @@ find_slice(TlArena *arena, const TlExecRun *run, unsigned arg, const uint8_t *se
          continue;
       while (is_read[first])
          first++;
+      bool is_behind = is_read[size - 1] && !memchr(is_read + (size - n), 0, n);
       *f = (TlExecFault){.kind = TL_FAULT_UNREAD,
                          .buffer = b->name,
                          .text = a->rank == 1       ? "elements"
@@ -166,6 +169,7 @@ find_slice(TlArena *arena, const TlExecRun *run, unsigned arg, const uint8_t *se
                                  : d + 2 == a->rank ? "rows"
                                                     : "matrices",
                          .bytes = first == n,
+                         .is_behind = is_behind,
                          .value = (int64_t)n,
                          .limit = (int64_t)size};
       name_slice(f, b->name, a->rank, d, first);
@@ -174,7 +178,29 @@ find_slice(TlArena *arena, const TlExecRun *run, unsigned arg, const uint8_t *se
    return false;
 }
 
-/* Of what nothing reads, and of what a load leaves out where another of the array reads all. */
+/* Of all loads of r's block: what a pass over the array reads. */
+static uint8_t *
+seen_beside(TlArena *arena, const TlExecRun *run, const TlExecReads *r)
+{
+   const TlExecBuffer *b = &run->buffers[r->arg];
+   uint64_t num = b->bytes / b->elem_bytes;
+   uint8_t *seen = tl_new_array(arena, uint8_t, num);
+   for (const TlExecReads *other = run->first_reads; other; other = other->next)
+      for (uint64_t i = 0; i < num && other->arg == r->arg && other->op->block == r->op->block; i++)
+         seen[i] |= other->seen[i];
+   return seen;
+}
+
+/* Does the pass that r is of leave out how the array begins or ends?  One that takes every second
+ * element, say, means to. */
+static bool
+find_short_pass(TlArena *arena, const TlExecRun *run, const TlExecReads *r, TlExecFault *f)
+{
+   bool is_short = find_slice(arena, run, r->arg, seen_beside(arena, run, r), f);
+   return is_short && f->value && (f->bytes || f->is_behind); /* 0: it was not reached */
+}
+
+/* Of what nothing reads, and of what a pass leaves out where another over the array reads all. */
 static bool
 tell_slice(TlArena *arena, const TlExecRun *run, unsigned arg)
 {
@@ -192,7 +218,7 @@ tell_slice(TlArena *arena, const TlExecRun *run, unsigned arg)
          continue;
       if (!find_slice(arena, run, arg, r->seen, &f))
          whole = r->op;
-      else if (f.value) /* else it was not reached */
+      else if (find_short_pass(arena, run, r, &f))
          part = f, in_part = r->op;
    }
    if (!in_part || !whole || in_part->range.begin == whole->range.begin)

@@ -66,7 +66,9 @@ check_beside(TlLintFacts *f, const TlLintAccess *load, const TlLintAccess *store
    int along = -1;
    unsigned dim = 0;
    if (!load->is_known || !store->is_known || load->base != store->base ||
-       !tl_lint_is_argument(load->base) || type->rank != store->pointers->type->rank)
+       !tl_lint_is_argument(load->base) || type->rank != store->pointers->type->rank ||
+       tl_value_is_chosen(f->affine, load->pointers) ||
+       tl_value_is_chosen(f->affine, store->pointers)) /* (i + 1) % 256 stays in the block */
       return false;
    for (unsigned d = 0; d < type->rank; d++) {
       TlTerm step, other_step;
