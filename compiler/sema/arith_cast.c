@@ -1,6 +1,7 @@
 /* Shapes and conversions of run-time values: broadcasting, casts, bitcasts, subscripts, and
  * building operations whose operand rules are checked first.
  * Invariant: NULL or false only after a report. */
+#include "ir/control.h"
 #include "sema/arith.h"
 #include "sema/help.h"
 #include "sema/impl.h"
@@ -350,6 +351,47 @@ values_alone(const char *call)
    return NULL;
 }
 
+/* Of a tile, by what the run computes: many elements by a tile of indices, or one by a number. */
+static void
+help_run_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, const char *text)
+{
+   static const char gather[] = "use tl.gather(x, index, axis) for run-time";
+   const char *open = strchr(text, '['), *at = "i", *name = "x";
+   bool is_number = index->kind == TL_SV_VALUE && !tl_type_is_tile(index->value->type);
+   if (!is_number || num != 1) {
+      tl_help(s->diags, "%s indices", gather);
+      return;
+   }
+   if (open && strlen(text) <= 60 && !strpbrk(text, "\n\"") && !strchr(open + 1, '[')) {
+      at = tl_arena_printf(s->arena, "%.*s", (int)strlen(open) - 2, open + 1);
+      name = tl_arena_printf(s->arena, "%.*s", (int)(open - text), text);
+   }
+   const TlOp *outer = index->value->def ? NULL : index->value->block->region->parent;
+   bool is_round = outer && outer->opcode == TL_OP_FOR && index->value == tl_for_index(outer);
+   bool is_zero = tl_dtype_is_int(tl_value_dtype(v));
+   const char *picked = tl_arena_printf(
+      s->arena, "tl.sum(tl.where(tl.arange(0, %u)%s == %s, %s, %s), 0)", v->type->shape[0],
+      v->type->rank == 1   ? ""
+      : v->type->rank == 2 ? "[:, None]"
+                           : "[:, None, None]",
+      at, name, is_zero ? "0" : "0.0");
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   if (is_round)
+      tl_help(s->diags,
+              "a loop over the elements of a tile is a reduction, such as tl.max(%s, 0); one of "
+              "them is %s; %s tiles of indices",
+              name, picked, gather);
+   else if (v->def && v->def->opcode == TL_OP_LOAD && v->type->rank == 1)
+      tl_help(s->diags,
+              "one element of it is %s, or read from where the tile was: tl.load(pointer + %s); %s "
+              "tiles of indices",
+              picked, at, gather);
+   else
+      tl_help(s->diags, "one %s of it is %s; %s tiles of indices",
+              v->type->rank == 1 ? "element" : "row", picked, gather);
+}
+
 static void
 report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRange range)
 {
@@ -393,7 +435,7 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
               "pick the element of %.60s with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)",
               tl_range_text(s, range));
    else if (tl_sv_is_runtime(index))
-      tl_help(s->diags, "use tl.gather(x, index, axis) for run-time indices");
+      help_run_index(s, v, index, num, text);
 }
 
 /* The sum of all dimensions, or of the only one, taken apart as if it had kept one: s[:, None]. */
