@@ -1,6 +1,7 @@
 /* Expressions.  Every form gives a TlSv; a value known at compile time stays known, an operator
  * with a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node
  * that finds it; every other node passes poison on in silence. */
+#include "sema/help.h"
 #include "sema/impl.h"
 #include "sema/text.h"
 
@@ -1014,9 +1015,13 @@ eval_const(TlAstOp which)
 static TlSv
 eval_binary(TlSema *s, TlFrame *f, const TlAstBinary *n)
 {
+   unsigned errors = s->diags->num_errors;
    TlSv a = tl_eval_expr(s, f, n->left), b = tl_eval_expr(s, f, n->right);
-   if (a.kind == TL_SV_POISON || b.kind == TL_SV_POISON)
+   if (a.kind == TL_SV_POISON || b.kind == TL_SV_POISON) {
+      if (n->left->kind == TL_AST_NAME && n->op == TL_AST_OP_ADD)
+         tl_help_unset_like(s, errors, n->op, &b);
       return tl_sv_poison();
+   }
    if (is_unusable(s, &a, n->left->range) || is_unusable(s, &b, n->right->range))
       return tl_sv_poison();
    TlRange saved = s->b.range;

@@ -15,7 +15,8 @@ const char *tl_help_set_constexpr(TlSema *s, TlRange range);
  * help, and notes at where the loop does so.  False: it is another's. */
 bool tl_help_loop_made(TlSema *s, const TlSv *v);
 /* Of a fraction where a whole number belongs, reported at `at`: gives the help, and a note at the
- * division of whole numbers that it comes from.  False: it comes from something else. */
+ * division of whole numbers that it comes from.  False: it comes from something else.  NULL: a
+ * constant is reported. */
 bool tl_help_quotient(TlSema *s, const TlValue *v, TlRange at);
 /* The note alone, where a fraction may be meant. */
 void tl_note_quotient(TlSema *s, const TlValue *v);
@@ -48,6 +49,9 @@ const TlValue *tl_value_named(const TlBlock *in, const char *name);
  * at the place, and the help.  False: it binds no such name, or changes it only and may mean
  * `near`, which is NULL where there is no such name. */
 bool tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const char *near);
+/* Of `name op other`, evaluated where there were so many errors before: a first value of its type,
+ * where the name had none and that is all that was told. */
+void tl_help_unset_like(TlSema *s, unsigned errors, TlAstOp op, const TlSv *other);
 /* What to write for the name of a type that there is none of, as fp8, int4, half8, int128; NULL: it
  * is like none.  is_loose: a type is wanted, so that f8 and long are such names as well. */
 const char *tl_type_instead(TlSema *s, const char *name, bool is_loose);

@@ -117,3 +117,46 @@ tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const c
    }
    return true;
 }
+
+/* Are sizes guesses, as those of a kernel that is checked without its launch? */
+static bool
+has_guessed_sizes(const TlSema *s)
+{
+   const TlActivation *act = s->impl->act;
+   const TlNode *fn = tl_is_tried(s) && act && act->func ? act->func->node : NULL;
+   if (!fn || fn->kind != TL_AST_FUNCTION)
+      return tl_is_tried(s);
+   const TlNodeList *params = &tl_ast_Function(fn)->params;
+   for (size_t i = 0; i < params->len; i++) {
+      const TlAstParam *p = tl_ast_Param(params->data[i]);
+      if (tl_is_constexpr_annotation(p->annotation) && !p->default_value)
+         return true;
+   }
+   return false;
+}
+
+/* The help says "such as acc = 0.0" before it is known what is added to it. */
+void
+tl_help_unset_like(TlSema *s, unsigned errors, TlAstOp op, const TlSv *other)
+{
+   static const char usual[] = " = 0.0";
+   TlDiag *d = s->diags->last;
+   size_t len = d && d->help ? strlen(d->help) : 0;
+   if (s->diags->num_errors != errors + 1 || !len || d->code != TL_DIAG_E0200 ||
+       other->kind != TL_SV_VALUE || len < sizeof usual ||
+       strcmp(d->help + len - (sizeof usual - 1), usual) != 0)
+      return;
+   const TlType *type = other->value->type;
+   const TlType *elem = tl_type_elem(type);
+   if (elem->kind != TL_TYPE_SCALAR)
+      return;
+   bool is_float = tl_dtype_is_float(elem->dtype);
+   int64_t neutral = op == TL_AST_OP_MUL;
+   TlSv start = is_float ? tl_sv_float((double)neutral) : tl_sv_int(neutral);
+   const char *text = tl_type_is_tile(type) && has_guessed_sizes(s) ? "tl.zeros(..)"
+                      : tl_type_is_tile(type)                       ? tl_tile_of(s, &start, type)
+                      : is_float                                    ? (neutral ? "1.0" : "0.0")
+                      : neutral                                     ? "1"
+                                                                    : "0";
+   tl_help(s->diags, "%.*s = %s", (int)(len - (sizeof usual - 1)), d->help, text);
+}

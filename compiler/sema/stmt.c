@@ -3,6 +3,7 @@
  * side (stmt_if.c).  A statement with an error leaves poison in what it assigns and the next one
  * goes on. */
 #include "sema/bindings.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -59,9 +60,11 @@ exec_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
       host_aug_assign(s, f, n);
       return;
    }
+   unsigned errors = s->diags->num_errors;
    TlSv old = tl_eval_expr(s, f, n->target);
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
    if (old.kind == TL_SV_POISON || v.kind == TL_SV_POISON) {
+      tl_help_unset_like(s, errors, n->op, &v);
       if (n->target->kind == TL_AST_NAME)
          tl_assign(s, f, n->target, tl_sv_poison());
       return;
