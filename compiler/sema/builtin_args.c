@@ -645,6 +645,12 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
          tl_help(s->diags,
                  "a number is meant, without quotes: such as 0, or for a size 64 with -D or "
                  "in the signature");
+      else if (v->kind == TL_SV_FLOAT && strcmp(what, "an integer") == 0 &&
+               tl_help_quotient(s, NULL, range))
+         return false;
+      else if (v->kind == TL_SV_FUNC) /* associative_scan(x, combine, 0) */
+         tl_help(s->diags, "it is called as %s",
+                 tl_builtin_signature(s->arena, call->row, call->is_method));
       else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_FLOAT)
          tl_help(s->diags, "%s",
                  strchr(tl_range_text(s, tl_call_arg_range(call, i)), '/')

@@ -333,6 +333,10 @@ static void
 find_last_setting(void *user, TlNode *n)
 {
    LastSetting *f = user;
+   const TlAstAnnAssign *typed = n->kind == TL_AST_ANN_ASSIGN ? tl_ast_AnnAssign(n) : NULL;
+   if (typed && typed->value && n->range.begin < f->before && typed->target->kind == TL_AST_NAME &&
+       strcmp(tl_ast_Name(typed->target)->id, f->name) == 0)
+      f->value = typed->value;
    const TlAstAssign *a = n->kind == TL_AST_ASSIGN ? tl_ast_Assign(n) : NULL;
    for (size_t i = 0; a && n->range.begin < f->before && i < a->targets.len; i++) {
       const TlNode *t = a->targets.data[i];
@@ -350,7 +354,7 @@ written_quotient(TlSema *s, const TlValue *v, TlRange at)
    const TlActivation *act = s->impl->act;
    TlNode *fn = act && act->func ? (TlNode *)act->func->node : NULL;
    unsigned steps = 0;
-   if (!fn || at.file != fn->range.file || !is_float_by_constants(v, &steps))
+   if (!fn || at.file != fn->range.file || (v && !is_float_by_constants(v, &steps)))
       return NULL;
    Division d = {.within = at};
    find_division(&d, fn);
@@ -390,7 +394,7 @@ bool
 tl_help_quotient(TlSema *s, const TlValue *v, TlRange at)
 {
    unsigned steps = 0;
-   const TlOp *op = quotient_in(v, &steps);
+   const TlOp *op = v ? quotient_in(v, &steps) : NULL;
    const TlNode *written = op ? NULL : written_quotient(s, v, at);
    if (!op && !written)
       return false;
