@@ -53,6 +53,26 @@ host_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
       tl_place_set(s, f, &place, sum);
 }
 
+/* counts[bin] += 1 */
+static void
+help_added(TlSema *s, const TlAstAugAssign *n)
+{
+   const TlDiag *d = s->diags->last;
+   bool is_sum = n->op == TL_AST_OP_ADD || n->op == TL_AST_OP_SUB;
+   if (!is_sum || n->target->kind != TL_AST_SUBSCRIPT || !d || d->code != TL_DIAG_E0295 ||
+       d->range.begin != n->target->range.begin || d->range.file != n->target->range.file ||
+       !tl_starts_with(d->text, "a pointer"))
+      return;
+   const char *to = tl_range_text(s, n->target->range), *open = strchr(to, '[');
+   const char *value = tl_range_text(s, n->value->range);
+   if (!open || !d->help || strlen(to) + strlen(value) > 80 || strpbrk(to, "\n,"))
+      return;
+   bool is_less = n->op == TL_AST_OP_SUB;
+   tl_help(s->diags, "tl.atomic_add(%.*s + %.*s, %s%s%s) adds to it, whoever else does; %s",
+           (int)(open - to), to, (int)strlen(open) - 2, open + 1, is_less ? "-(" : "", value,
+           is_less ? ")" : "", d->help);
+}
+
 static void
 exec_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
 {
@@ -62,6 +82,8 @@ exec_aug_assign(TlSema *s, TlFrame *f, const TlAstAugAssign *n)
    }
    unsigned errors = s->diags->num_errors;
    TlSv old = tl_eval_expr(s, f, n->target);
+   if (old.kind == TL_SV_POISON && s->diags->num_errors == errors + 1)
+      help_added(s, n);
    TlSv v = usable(s, f, tl_eval_expr(s, f, n->value), n->value->range);
    if (old.kind == TL_SV_POISON || v.kind == TL_SV_POISON) {
       tl_help_unset_like(s, errors, n->op, &v);
