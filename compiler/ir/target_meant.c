@@ -91,7 +91,8 @@ find_gpu(const char *text)
    return found;
 }
 
-/* sm90, SM_90A, compute_90, 90, 9.0: the last target of the number, which has most. */
+/* sm90 and compute_90 are sm_90; of SM_90A, 90 and 9.0 the last target of the number, which has
+ * most. */
 static const char *
 near_arch(const char *text)
 {
@@ -99,6 +100,8 @@ near_arch(const char *text)
    char word[MOST_LETTERS];
    squeeze(text, strlen(text), word);
    const char *p = word, *found = NULL;
+   bool is_name = strncmp(word, "sm", 2) == 0 || strncmp(word, "compute", 7) == 0;
+   is_name &= !strstr(word, "capability");
    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
       size_t n = strlen(words[i]);
       if (strncmp(p, words[i], n) == 0)
@@ -108,7 +111,7 @@ near_arch(const char *text)
    size_t letters = strlen(p) - digits;
    unsigned long sm = digits && digits < 4 && letters <= 1 ? strtoul(p, NULL, 10) : 0;
    for (unsigned i = 0; sm && tl_target_at(i); i++)
-      if (tl_target_at(i)->sm == sm)
+      if (tl_target_at(i)->sm == sm && !(is_name && !letters && found))
          found = tl_target_at(i)->arch;
    return found;
 }
