@@ -648,8 +648,10 @@ report_kind(TlSema *s, const TlCall *call, unsigned i, const char *what)
       else if (v->kind == TL_SV_FLOAT && strcmp(what, "an integer") == 0 &&
                tl_help_quotient(s, NULL, range))
          return false;
-      else if (v->kind == TL_SV_FUNC) /* associative_scan(x, combine, 0) */
-         tl_help(s->diags, "it is called as %s",
+      else if (v->kind == TL_SV_FUNC) /* the axis stands behind it */
+         tl_help(s->diags, "%s%s",
+                 strcmp(param, "axis") == 0 ? "the axis comes before the function: "
+                                            : "it is called as ",
                  tl_builtin_signature(s->arena, call->row, call->is_method));
       else if (strcmp(what, "an integer") == 0 && v->kind == TL_SV_FLOAT)
          tl_help(s->diags, "%s",

@@ -1,5 +1,6 @@
 /* Calls of builtins: the row's signature text is read once, arguments are bound to it, and the
  * row's function gets them in parameter order.  Defaults are literals or dtype names. */
+#include "sema/builtin.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -214,6 +215,32 @@ report_excess(TlSema *s, const TlCall *c, const Signature *sig, TlRange range, u
    return false;
 }
 
+/* load(x, offsets, mask, other=0.0): what counts the arguments one too far is the offsets. */
+static bool
+help_offsets(TlSema *s, const TlCall *c)
+{
+   const char *name = c->row->name;
+   bool is_load = strcmp(name, "load") == 0;
+   if ((!is_load && strcmp(name, "store") != 0 && !tl_starts_with(name, "atomic_")) ||
+       c->is_method || c->args[0].kind != TL_SV_VALUE || c->args[1].kind != TL_SV_VALUE)
+      return false;
+   const TlType *pointer = c->args[0].value->type, *offset = c->args[1].value->type;
+   const TlType *elem = tl_type_elem(offset);
+   if (pointer->kind != TL_TYPE_PTR || elem->kind != TL_TYPE_SCALAR ||
+       !tl_dtype_is_int(elem->dtype) || elem->dtype == TL_I1 ||
+       (!is_load && !tl_type_is_tile(offset)))
+      return false;
+   const char *x = tl_range_text(s, tl_call_arg_range(c, 0));
+   const char *by = tl_range_text(s, tl_call_arg_range(c, 1));
+   tl_help(s->diags,
+           "the second argument of '%s' is the %s, and got %s: offsets are added to the pointer, "
+           "%s(%.40s + %s, %s)",
+           name, is_load ? "mask" : "value", tl_type_cstr(s->arena, offset), name, x,
+           strlen(by) <= 60 && !strchr(by, '\n') ? by : "offsets",
+           is_load ? "mask, .." : "value, mask");
+   return true;
+}
+
 static bool
 bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *args, unsigned k,
              TlCall *c)
@@ -235,6 +262,8 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
          if (c->given[i]) {
             const char *help = tl_slip_help(row, TL_SLIP_MORE, "");
             tl_report(s->diags, E0254, args->kw_range[k], row->name, name);
+            if (help_offsets(s, c))
+               return false;
             if (help) /* zeros(16, 64, dtype=tl.float32) */
                tl_help(s->diags, "%s", help);
             else

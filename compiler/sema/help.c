@@ -506,6 +506,12 @@ tl_help_parameter(TlSema *s, const TlValue *v)
    if (s->impl->short_signature)
       return tl_arena_printf(s->arena, "'%s' is a number, %s: %s", v->name, dtype,
                              s->impl->short_signature);
+   if (tl_dtype_info[v->type->dtype].bits == 64 && tl_dtype_is_int(v->type->dtype))
+      return tl_arena_printf(
+         s->arena,
+         "'%s' is a number, %s, and no pointer: a launch passes the tensor itself, x, not "
+         "x.data_ptr(); in a signature the type of an array is that of its elements, *fp32",
+         v->name, dtype);
    return tl_arena_printf(
       s->arena,
       "'%s' is a number, %s, and no pointer: of an array the parameter's type is *%s, and x + "
