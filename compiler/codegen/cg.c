@@ -588,6 +588,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    LLVMPositionBuilderAtEnd(cg->b, start);
    bind_params(cg);
    cg->hold_before = cg->host ? NULL : tl_cg_place_to_hold(cg);
+   cg->truths = tl_cg_truths_of_stores(cg);
    tl_cg_block(cg, f->body->block);
    LLVMBuildRetVoid(cg->b);
    if (!cg->failed) {

@@ -51,6 +51,7 @@ typedef struct TlCg {
    TlTurn *turns;     /* of the arguments of sin and cos in the block being emitted */
    const TlOp *op;    /* being emitted: range of errors */
    const TlOp *hold_before; /* loads are not to come behind this one; NULL: any may */
+   uint32_t truths;         /* that the function's stores ask for */
    uint32_t ptx;            /* PTX ISA that what was emitted needs */
    bool failed;
    bool is_cut;           /* some block was (bound_blocks.c) */
@@ -145,8 +146,10 @@ bool tl_cg_is_true(LLVMValueRef pred);
 const char *tl_cg_reg_class(unsigned bits);
 /* Is there a store before which all the loads of a tile that it changes in place should begin? */
 bool tl_cg_holds_loads(const TlCg *cg);
+/* The operation that loads before it are not to come behind, or NULL; what keeps them there. */
 const TlOp *tl_cg_place_to_hold(const TlCg *cg);
 void tl_cg_hold(TlCg *cg);
+uint32_t tl_cg_truths_of_stores(const TlCg *cg);
 void tl_cg_register_list(TlSb *sb, unsigned first, unsigned count);
 
 /* The accesses that an operation makes to the block's shared memory, and where the i-th goes. */

@@ -498,8 +498,8 @@ is_term(const TlValue *mask, const TlValue *of, unsigned depth)
 }
 
 /* Truths that the stores of the function's body ask for, those that several ask for once. */
-static uint32_t
-truths_of_stores(const TlCg *cg)
+uint32_t
+tl_cg_truths_of_stores(const TlCg *cg)
 {
    uint32_t n = 0;
    const TlValue *last = NULL;
@@ -521,7 +521,7 @@ shares_masks(const TlCg *cg, const TlOp *store)
    const TlValue *mask = tl_pred(store);
    bool is_shared = false, is_apart = false;
    if (!mask || tl_is_partial(store) || mask->type->kind != TL_TYPE_REGS ||
-       store->block != cg->func->body->block || truths_of_stores(cg) <= MOST_TRUTHS)
+       store->block != cg->func->body->block || cg->truths <= MOST_TRUTHS)
       return false;
    for (const TlOp *op = store->prev; op; op = op->prev) {
       const TlValue *of = op->opcode == TL_OP_LD_GLOBAL ? tl_pred(op) : NULL;
@@ -627,14 +627,21 @@ tl_cg_holds_loads(const TlCg *cg)
    return false;
 }
 
+/* ptxas moves nothing past a barrier of a warp, which costs nothing where loads are begun. */
+void
+tl_cg_hold(TlCg *cg)
+{
+   tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
+}
+
 /* ptxas sees that loads and stores by one pointer with different offsets do not meet and, to save
  * registers, delays the loads behind the stores: 32 loads of a tile that is changed in place came
- * one after the other.  It moves nothing past a barrier of a warp, which costs nothing here. */
+ * one after the other. */
 static void
 hold_loads(TlCg *cg, const TlOp *store)
 {
    if (ends_loads(cg, store))
-      tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
+      tl_cg_hold(cg);
 }
 
 static bool
@@ -644,7 +651,8 @@ is_product(const TlOp *op)
 }
 
 /* The first write of shared memory of a function with products and no loop, when loads before it
- * are read behind its first product only (advance_loads); NULL: there is none. */
+ * are read behind its first product only (advance_loads); NULL: there is none.  ptxas delays such
+ * loads, and their latency was waited for once more. */
 const TlOp *
 tl_cg_place_to_hold(const TlCg *cg)
 {
@@ -672,14 +680,6 @@ tl_cg_place_to_hold(const TlCg *cg)
       is_ahead |= !u;
    }
    return is_ahead && registers <= tl_registers_at_start(cg->target, cg->func) / 2 ? write : NULL;
-}
-
-/* Loads that were put before exchanges are not to come behind them again: ptxas delays what only
- * code behind a product reads, and the latency was waited for once more. */
-void
-tl_cg_hold(TlCg *cg)
-{
-   tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
 }
 
 /* The mask of all accesses, where many have the same one; NULL: there is none. */

@@ -488,14 +488,15 @@ tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
    return false;
 }
 
-/* Others may store what it leaves out. */
+/* Does nothing else that has one of the traits come to the array?  It may take, or store, what the
+ * access leaves out. */
 static bool
-is_only_store(TlLaunched *l, const TlOp *store, unsigned arg)
+is_only_access(TlLaunched *l, const TlOp *access, unsigned arg, uint32_t traits)
 {
    const TlBlock *top = l->func->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       TlReach r;
-      if (op != store && tl_has_trait(op, TL_TRAIT_WRITE) &&
+      if (op != access && (tl_info(op)->traits & traits) &&
           (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &r) || r.arg == arg))
          return false;
    }
@@ -516,28 +517,13 @@ tl_exec_short_grid(TlLaunched *l, TlShortGrid *out)
                          c->limit_name && c->natural < c->limit &&
                          c->limit - c->natural < c->lanes &&
                          c->natural == c->lanes * (int64_t)l->grid[c->axis];
-         if (is_short && is_only_store(l, op, r.arg)) {
+         if (is_short && is_only_access(l, op, r.arg, TL_TRAIT_WRITE)) {
             *out = (TlShortGrid){.op = op, .coord = *c};
             return true;
          }
       }
    }
    return false;
-}
-
-/* Others may take what it leaves out. */
-static bool
-is_only_access(TlLaunched *l, const TlOp *access, unsigned arg)
-{
-   const TlBlock *top = l->func->body->block;
-   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      TlReach r;
-      bool touches = tl_has_trait(op, TL_TRAIT_READ) || tl_has_trait(op, TL_TRAIT_WRITE);
-      if (op != access && touches &&
-          (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &r) || r.arg == arg))
-         return false;
-   }
-   return true;
 }
 
 /* The lanes are all of it: nothing else comes as far as the limit in the same array's rows. */
@@ -554,7 +540,7 @@ tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
          const TlCoord *c = &r.coord[i];
          bool has_more = r.end + (c->limit - c->natural) * c->step <= tl_reach_count(l, r.arg);
          if (!is_too_short(c) || !c->limit_name || c->wraps || !has_more ||
-             !is_only_access(l, op, r.arg))
+             !is_only_access(l, op, r.arg, TL_TRAIT_READ | TL_TRAIT_WRITE))
             continue;
          const char *block = constant_named(l, c->natural);
          *out = (TlShortBlock){.op = op,

@@ -278,6 +278,8 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
       }
       if (!b->v->launch_grid[0])
          break;
+      /* A loop over programs counts on by a block for each multiprocessor, and so does what blocks
+       * share. */
       if (takes_integers(info) && g[0] * g[1] > (INT32_MAX - 2 * rt->info.num_sms) / g[2]) {
          b->wanted = TL_FORM_NO_MAPS;
          return b->has_others ? TILEC_OK
