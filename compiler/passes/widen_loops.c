@@ -395,22 +395,27 @@ find_sums(Widen *w)
    return w->width != 0;
 }
 
-/* Every product is by wgmma; the fewest bits of an element. */
+/* Is every product by wgmma, or is every one by mma.sync and none scaled?  What narrow steps cost
+ * these is known of GPUs that have both.  *bits: the fewest of an element. */
 static bool
-are_by_wgmma(const Widen *w, unsigned *bits)
+are_by_matrix_units(const Widen *w, unsigned *bits)
 {
+   bool may_sync = !w->has_scaled && tl_target_has_mma(w->cx->target, TL_MMA_WG_F16_F32);
+   unsigned by_wgmma = 0, products = 0;
    *bits = 64;
    for (const TlOp *op = w->body->first; op; op = op->next) {
       if (op->opcode != TL_OP_DOT)
          continue;
       const TlType *a = tl_arg(op, 0)->type, *b = tl_arg(op, 1)->type;
       unsigned of = tl_dtype_info[a->dtype].bits;
-      if (a->dtype != b->dtype || a->rank != 2 ||
-          !tl_dot_form_as(w->cx->target, op, a, tl_result(op, 0)->type).is_wgmma)
+      TlDotForm form = tl_dot_form_as(w->cx->target, op, a, tl_result(op, 0)->type);
+      if (a->dtype != b->dtype || a->rank != 2 || !form.is_mma)
          return false;
+      by_wgmma += form.is_wgmma;
+      products++;
       *bits = of < *bits ? of : *bits;
    }
-   return true;
+   return by_wgmma == products || (by_wgmma == 0 && may_sync);
 }
 
 /* Loads, and nothing else that memory or other threads matter to. */
@@ -584,14 +589,14 @@ keeps_roles(const Widen *w)
           w->cx->target->max_shared_bytes;
 }
 
-/* Stages of the wide loop: copies are to be as far ahead as they were, and a block that is alone
- * on its multiprocessor has room for three.  0: two do not fit beside what the loop multiplies and
+/* Stages of the wide loop: copies are to be as far ahead as they were, and two steps where three
+ * stages were asked for and leave two blocks room; one that is alone on its multiprocessor has it.  0: two do not fit beside what the loop multiplies and
  * a quarter of the memory for what is exchanged and stored; or two blocks shared a multiprocessor
  * and would no longer, for the stages or the sums that this takes. */
 static unsigned
 wide_stages(const Widen *w)
 {
-   enum { BLOCKS = 2, OF_ALONE = 3 };
+   enum { BLOCKS = 2, ENOUGH = 3 };
    const TlTarget *target = w->cx->target;
    uint64_t bytes = bytes_of_loads(w->body), sums = 0, wide_sums = w->weights;
    uint64_t most = target->sm_shared_bytes / BLOCKS;
@@ -612,8 +617,12 @@ wide_stages(const Widen *w)
    if (2 * w->times * bytes + bytes_standing(w) > target->max_shared_bytes / 4 * 3 ||
        !keeps_roles(w))
       return 0;
+   bool is_enough = wide >= ENOUGH;
    if (is_alone)
-      return wide > OF_ALONE ? wide : OF_ALONE;
+      return is_enough ? wide : ENOUGH;
+   if (!w->has_scaled && stages >= ENOUGH && !is_enough &&
+       ENOUGH * w->times * bytes + bytes_standing(w) <= most)
+      return ENOUGH;
    return stages * bytes <= most && wide * w->times * bytes > most ? 0 : wide;
 }
 
@@ -670,7 +679,7 @@ may_widen(Widen *w)
    unsigned bits;
    if (!tl_is_const(tl_for_step(w->loop), &step) || step - 1 >= INT32_MAX / MOST_TIMES ||
        tl_attr_int(w->loop, TL_ATTR_UNROLL) || !is_plain_body(w) || !find_sums(w) ||
-       !are_by_wgmma(w, &bits))
+       !are_by_matrix_units(w, &bits))
       return false;
    uint32_t most = ROW_BYTES * 8 / bits / w->width;
    if (w->has_scaled && most < SCALED_WIDTH / w->width)
