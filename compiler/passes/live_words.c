@@ -76,7 +76,8 @@ enum { LANES = 32, WORDS_BESIDE = 32 };
 unsigned
 tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlBlock *block)
 {
-   return tl_blocks_with(target, num_warps, tl_words_of_dots(block) + WORDS_BESIDE);
+   unsigned words = tl_words_of_dots(block) + WORDS_BESIDE, most = target->thread_registers;
+   return tl_blocks_with(target, num_warps, words < most ? words : most);
 }
 
 bool

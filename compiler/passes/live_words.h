@@ -17,7 +17,8 @@ unsigned tl_words_of_products(const TlBlock *block);
 /* The same with operands that are in registers. */
 unsigned tl_words_of_dots(const TlBlock *block);
 /* Blocks of so many warps that the registers of a multiprocessor hold, when each thread has what
- * the block's dots give and take in registers, and some for addresses, masks and the like. */
+ * the block's dots give and take in registers, and some for addresses, masks and the like; no more
+ * than a thread can have, as what is beyond is not held at once. */
 unsigned tl_blocks_of_dots(const TlTarget *target, unsigned num_warps, const TlBlock *block);
 /* Is a block of so many warps alone on its multiprocessor, when sums take so many words of each
  * thread and addresses, masks and operands some besides? */

@@ -589,8 +589,9 @@ keeps_roles(const Widen *w)
           w->cx->target->max_shared_bytes;
 }
 
-/* Stages of the wide loop: copies are to be as far ahead as they were, and two steps where three
- * stages were asked for and leave two blocks room; one that is alone on its multiprocessor has it.  0: two do not fit beside what the loop multiplies and
+/* Stages of the wide loop: copies are to be as far ahead as they were, and two steps where the loop
+ * multiplies what it loads alone, was to have three stages and leaves two blocks room for them; a
+ * block that is alone on its multiprocessor has it.  0: two do not fit beside what the loop multiplies and
  * a quarter of the memory for what is exchanged and stored; or two blocks shared a multiprocessor
  * and would no longer, for the stages or the sums that this takes. */
 static unsigned
@@ -617,12 +618,11 @@ wide_stages(const Widen *w)
    if (2 * w->times * bytes + bytes_standing(w) > target->max_shared_bytes / 4 * 3 ||
        !keeps_roles(w))
       return 0;
-   bool is_enough = wide >= ENOUGH;
-   if (is_alone)
-      return is_enough ? wide : ENOUGH;
-   if (!w->has_scaled && stages >= ENOUGH && !is_enough &&
-       ENOUGH * w->times * bytes + bytes_standing(w) <= most)
+   bool is_plain = !w->has_scaled && stages >= ENOUGH && !bytes_standing(w);
+   if (wide < ENOUGH && (is_alone || (is_plain && ENOUGH * w->times * bytes <= most)))
       return ENOUGH;
+   if (is_alone)
+      return wide;
    return stages * bytes <= most && wide * w->times * bytes > most ? 0 : wide;
 }
 
