@@ -618,7 +618,8 @@ wide_stages(const Widen *w)
    if (2 * w->times * bytes + bytes_standing(w) > target->max_shared_bytes / 4 * 3 ||
        !keeps_roles(w))
       return 0;
-   bool is_plain = !w->has_scaled && stages >= ENOUGH && !bytes_standing(w);
+   bool is_plain = !w->has_scaled && stages >= ENOUGH && !bytes_standing(w) &&
+                   !tl_is_of_loop(tl_parent(w->loop)); /* each stage would be filled anew */
    if (wide < ENOUGH && (is_alone || (is_plain && ENOUGH * w->times * bytes <= most)))
       return ENOUGH;
    if (is_alone)
