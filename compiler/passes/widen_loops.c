@@ -591,9 +591,9 @@ keeps_roles(const Widen *w)
 
 /* Stages of the wide loop: copies are to be as far ahead as they were, and two steps where the loop
  * multiplies what it loads alone, was to have three stages and leaves two blocks room for them; a
- * block that is alone on its multiprocessor has it.  0: two do not fit beside what the loop multiplies and
- * a quarter of the memory for what is exchanged and stored; or two blocks shared a multiprocessor
- * and would no longer, for the stages or the sums that this takes. */
+ * block that is alone on its multiprocessor has it.  0: two do not fit beside what the loop
+ * multiplies and a quarter of the memory for what is exchanged and stored; or two blocks shared a
+ * multiprocessor and would no longer, for the stages or the sums that this takes. */
 static unsigned
 wide_stages(const Widen *w)
 {
