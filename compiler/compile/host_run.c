@@ -275,10 +275,8 @@ warn_of_short_grid(HostRun *h)
       return;
    const TlCoord *c = &x.coord;
    tl_report(&h->diags, W0616, x.op->range, l->grid[c->axis], l->grid[c->axis] == 1 ? "" : "s",
-             c->axis, (long long)c->lanes, (long long)(c->limit - c->natural), c->limit_name,
-             (long long)c->limit);
-   tl_help(&h->diags, "a division that rounds up counts the last block, too: cdiv(%s, %lld)",
-           c->limit_name, (long long)c->lanes);
+             c->axis, (long long)c->lanes, (long long)(c->limit - c->natural), x.limit);
+   tl_help(&h->diags, "a division that rounds up counts the last block, too: %s", x.help);
 }
 
 /* k[(rows,)](.., cols, BLOCK=256), where a row is longer. */
