@@ -135,11 +135,13 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
       }
       bool is_empty = h->extra.empty && h->extra.empty[next];
       bool is_fresh = h->extra.fresh && h->extra.fresh[next];
+      uint64_t written = h->launch->written ? h->launch->written[next] : UINT64_MAX;
       const TilecArg *a = &h->launch->args[next++];
       if (!p->is_runtime)
          continue; /* folded: the code has its value */
       TilecStatus status = one_arg(h, p, a, &args[n]);
       args[n].is_fresh = is_fresh;
+      args[n].unwritten = a->bytes > written && args[n].is_buffer ? a->bytes - written : 0;
       args[n].is_asked = h->extra.asked && h->extra.asked[next - 1];
       args[n].dims = h->extra.dims ? h->extra.dims[next - 1] : NULL;
       args[n].rank = args[n].dims ? h->extra.rank[next - 1] : 0;

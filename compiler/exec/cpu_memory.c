@@ -268,6 +268,8 @@ note_stored(TlExecThread *t, const TlExecInst *inst, uint64_t p, size_t bytes)
    TlExecBuffer *b = argument_at(t, p);
    if (b && !atomic_load_explicit(&b->is_touched, memory_order_relaxed))
       atomic_store_explicit(&b->is_touched, true, memory_order_relaxed);
+   if (b && b->written && b->written != b->reached)
+      memset(b->written + (p - b->base), 1, bytes);
    if (!b || !b->reached)
       return;
    memset(b->reached + (p - b->base), 1, bytes);
@@ -283,14 +285,30 @@ is_unwritten(const uint8_t *written, uint32_t bytes)
    return written && memchr(written, 0, bytes);
 }
 
-/* Elements i to i + n of the result are read from where `written` is: those that nothing has
+/* The first of the instruction is kept for the report: which argument, counted from 1, and the byte
+ * in it. */
+static void
+keep_unwritten(TlExecThread *t, const TlExecInst *inst, uint64_t p)
+{
+   int64_t *kept = t->operands[inst->empty_source];
+   const TlExecBuffer *b = argument_at(t, p);
+   if (kept[0] || !b)
+      return;
+   kept[0] = b - t->run->buffers + 1;
+   kept[1] = (int64_t)(p - b->base);
+}
+
+/* Elements i to i + n of the result are read from p on, where `written` is: those that nothing has
  * written are undefined. */
 static void
-mark_unwritten(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, const uint8_t *written)
+mark_unwritten(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint64_t p)
 {
    const TlExecSlot *r = inst->result[0];
-   if (!written || !memchr(written, 0, n * r->elem_bytes))
+   const uint8_t *written = written_at(t, p);
+   const uint8_t *first = written ? memchr(written, 0, n * r->elem_bytes) : NULL;
+   if (!first)
       return;
+   keep_unwritten(t, inst, p + (uint64_t)(first - written));
    uint8_t *shadow = tl_cpu_shadow(t, r);
    if (!t->undef[r->root])
       memset(shadow, 0, r->n);
@@ -442,6 +460,8 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
       return false;
    if (mask)
       fill_masked(t, inst, mask);
+   if (inst->empty_source)
+      t->operands[inst->empty_source][0] = 0;
    for (size_t i = 0, n; i < r->n; i += n) {
       n = 1;
       if (mask && !mask[i])
@@ -455,7 +475,7 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
       note_read(t, p);
       note_loaded(t, inst, p, n, access.bytes);
       if (inst->empty_source)
-         mark_unwritten(t, inst, i, n, written_at(t, p));
+         mark_unwritten(t, inst, i, n, p);
       if (n == 1)
          memcpy(to + i * access.bytes, from, access.bytes);
       else
@@ -511,6 +531,10 @@ want_written(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, uint
    bool is_empty = is_unwritten(written, bytes);
    if (written)
       memset(written, 1, bytes);
+   if (is_empty) {
+      t->operands[inst->empty_source][0] = 0;
+      keep_unwritten(t, inst, p);
+   }
    if (is_empty && is_exchange) /* what it gives is what was there */
       tl_cpu_shadow(t, inst->result[0])[i] = inst->empty_source;
    return !is_empty || is_exchange ||
