@@ -135,6 +135,7 @@ typedef struct TlExecFault {
    bool is_of_nan;    /* .. by exp of NaN */
    TlRange left_out;  /* .. of a maximum of what a mask leaves out: where; empty: not known */
    bool is_chosen;    /* .. by where, not by a load */
+   bool is_filled;    /* .. by the load's `other`, a finite number */
    bool is_behind;    /* UNREAD: all behind what is left out are read */
    /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
     * program does; UNREAD: "rows"; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */

@@ -201,6 +201,10 @@ help_shifted(TlDiags *diags, const TlExecFault *f)
               has_axes && !f->is_chosen
                  ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis)
                  : "");
+   else if (f->is_filled)
+      tl_help(diags,
+              "what is subtracted is greater than all of these elements: give lanes that the "
+              "mask leaves out what never is, other=-float(\"inf\")");
    else if (has_axes)
       tl_help(diags,
               "what is subtracted is the greatest along axis %u: that of the same %s is "
@@ -238,7 +242,9 @@ report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
          help = ways[i].help;
    if (f->origin_op && (f->origin.begin != f->range.begin || f->origin.end != f->range.end))
       tl_note(diags, N0609, f->origin, f->is_of_nan ? "infinities" : "finite numbers");
-   if (f->left_out.end > f->left_out.begin)
+   if (f->is_filled)
+      tl_note(diags, N0200, f->left_out, "lanes that its mask leaves out count for the greatest");
+   else if (f->left_out.end > f->left_out.begin)
       tl_note(diags, N0611, f->left_out, f->limit != 2 ? "tile" : f->value ? "row" : "column");
    if (f->is_shifted)
       help_shifted(diags, f);

@@ -402,6 +402,53 @@ left_out_in(const TlValue *v, unsigned *steps)
    return found;
 }
 
+/* The load whose lanes that are left out are a finite number, which counts for the greatest. */
+static const TlOp *
+filled_in(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 40 };
+   const TlOp *op = v->def, *found = NULL;
+   double other;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD)
+      return op->num_args > 2 && tl_is_number(tl_arg(op, 2), &other) && isfinite(other) ? op : NULL;
+   if (op->opcode == TL_OP_SELECT)
+      return NULL;
+   for (unsigned i = 0; tl_has_trait(op, TL_TRAIT_ELTWISE) && !found && i < op->num_args; i++)
+      found = filled_in(tl_arg(op, i), steps);
+   return found;
+}
+
+/* The exponential of which v is a sum, and spread; NULL: it is none. */
+static const TlOp *
+summed_exponential(const TlValue *v)
+{
+   const TlOp *op = v->def;
+   bool is_sum = false;
+   while (op && op->opcode != TL_OP_EXP && op->opcode != TL_OP_EXP2) {
+      bool is_here = op->opcode == TL_OP_REDUCE && tl_combined_by(op) == TL_OP_ADD;
+      bool goes_on = is_here || op->opcode == TL_OP_CAST || op->opcode == TL_OP_SPLAT ||
+                     op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
+                     op->opcode == TL_OP_SELECT;
+      if (!goes_on)
+         return NULL;
+      is_sum |= is_here;
+      op = tl_arg(op, op->opcode == TL_OP_SELECT ? 1 : 0)->def;
+   }
+   return is_sum ? op : NULL;
+}
+
+/* What makes the number odd: an exponential, or a sum of such that is 0. */
+static const TlOp *
+odd_exponential(const TlOp *op)
+{
+   bool is_log = op->opcode == TL_OP_LOG || op->opcode == TL_OP_LOG2;
+   const TlOp *sum =
+      is_log || op->opcode == TL_OP_DIV ? summed_exponential(tl_arg(op, !is_log)) : NULL;
+   return sum ? sum : op;
+}
+
 /* exp(x - max(x)): the reduction; NULL: nothing of the kind is subtracted. */
 static const TlOp *
 subtracted_greatest(const TlOp *op)
@@ -433,14 +480,16 @@ look_at_stored(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n)
       if (t->odd) {
          what.origin = t->odd->op->range;
          what.origin_op = tl_source_name(t->odd->op);
-         const TlOp *most = subtracted_greatest(t->odd->op);
+         const TlOp *most = subtracted_greatest(odd_exponential(t->odd->op));
          what.is_shifted = most != NULL;
          what.is_of_nan = t->odd_of_nan;
          what.value = most ? tl_attr_int(most, TL_ATTR_AXIS) : 0;
          what.limit = most ? tl_arg(most, 0)->type->rank : 0;
          unsigned steps = 0;
          const TlOp *by = most && t->odd_of_nan ? left_out_in(tl_arg(most, 0), &steps) : NULL;
-         what.left_out = by ? by->range : (TlRange){0};
+         const TlOp *filled = most && !t->odd_of_nan ? filled_in(tl_arg(most, 0), &steps) : NULL;
+         what.is_filled = filled != NULL;
+         what.left_out = by ? by->range : filled ? filled->range : (TlRange){0};
          what.is_chosen = by && by->opcode == TL_OP_SELECT;
       }
       tl_cpu_warn_of(t, inst, inst->arg[0], k, &what);
