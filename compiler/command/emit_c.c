@@ -179,6 +179,20 @@ check_constant(const TlAot *aot, const TlCKernel *k, const TilecArgInfo *a, TlCP
                                      a->value, a->name));
 }
 
+/* Where the parameter is declared; of a kernel that is no text the kernel. */
+static TlRange
+declared_at(const TlAot *aot, const TlCKernel *k, const char *name)
+{
+   const TlCompilation *comp = aot->images[0].comp;
+   const TlKernelInfo *all;
+   unsigned n = comp->sema ? tl_sema_kernels(comp->sema, &all) : 0;
+   for (unsigned i = 0; i < n; i++)
+      for (unsigned p = 0; strcmp(all[i].name, k->name) == 0 && p < all[i].num_params; p++)
+         if (strcmp(all[i].params[p].name, name) == 0)
+            return all[i].params[p].range;
+   return k->range;
+}
+
 static bool
 param_of(const TlAot *aot, TlCKernel *k, uint32_t index)
 {
@@ -194,7 +208,8 @@ param_of(const TlAot *aot, TlCKernel *k, uint32_t index)
          continue;
       is_const &= a->is_const;
       if (typed && strcmp(typed->type, a->type) != 0) {
-         tl_report(&aot->images[0].comp->diags, E0521, k->range, a->name, typed->type, a->type);
+         tl_report(&aot->images[0].comp->diags, E0521, declared_at(aot, k, a->name), a->name,
+                   typed->type, a->type);
          tl_help(&aot->images[0].comp->diags, "build each type into an output of its own");
          return false;
       }

@@ -135,11 +135,13 @@ convert_args(HostRun *h, TlExecArg **out, unsigned *count)
       }
       bool is_empty = h->extra.empty && h->extra.empty[next];
       bool is_fresh = h->extra.fresh && h->extra.fresh[next];
+      uint64_t written = h->launch->written ? h->launch->written[next] : UINT64_MAX;
       const TilecArg *a = &h->launch->args[next++];
       if (!p->is_runtime)
          continue; /* folded: the code has its value */
       TilecStatus status = one_arg(h, p, a, &args[n]);
       args[n].is_fresh = is_fresh;
+      args[n].unwritten = a->bytes > written && args[n].is_buffer ? a->bytes - written : 0;
       args[n].is_asked = h->extra.asked && h->extra.asked[next - 1];
       args[n].dims = h->extra.dims ? h->extra.dims[next - 1] : NULL;
       args[n].rank = args[n].dims ? h->extra.rank[next - 1] : 0;
@@ -275,10 +277,8 @@ warn_of_short_grid(HostRun *h)
       return;
    const TlCoord *c = &x.coord;
    tl_report(&h->diags, W0616, x.op->range, l->grid[c->axis], l->grid[c->axis] == 1 ? "" : "s",
-             c->axis, (long long)c->lanes, (long long)(c->limit - c->natural), c->limit_name,
-             (long long)c->limit);
-   tl_help(&h->diags, "a division that rounds up counts the last block, too: cdiv(%s, %lld)",
-           c->limit_name, (long long)c->lanes);
+             c->axis, (long long)c->lanes, (long long)(c->limit - c->natural), x.limit);
+   tl_help(&h->diags, "a division that rounds up counts the last block, too: %s", x.help);
 }
 
 /* k[(rows,)](.., cols, BLOCK=256), where a row is longer. */

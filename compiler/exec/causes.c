@@ -514,11 +514,19 @@ tl_exec_short_grid(TlLaunched *l, TlShortGrid *out)
       for (unsigned i = 0; i < r.num; i++) {
          const TlCoord *c = &r.coord[i];
          bool is_short = c->axis >= 0 && c->lanes > 1 && !c->has_rounds && !c->wraps &&
-                         c->limit_name && c->natural < c->limit &&
+                         (c->limit_name || c->divided_name) && c->natural < c->limit &&
                          c->limit - c->natural < c->lanes &&
                          c->natural == c->lanes * (int64_t)l->grid[c->axis];
          if (is_short && is_only_access(l, op, r.arg, TL_TRAIT_WRITE)) {
-            *out = (TlShortGrid){.op = op, .coord = *c};
+            const char *name = c->limit_name ? c->limit_name : c->divided_name;
+            *out = (TlShortGrid){
+               .op = op,
+               .coord = *c,
+               .limit = c->limit_name ? number_text(l, name, c->limit)
+                                      : tl_arena_printf(l->arena, "'%s' / %lld = %lld", name,
+                                                        (long long)c->unit, (long long)c->limit),
+               .help = tl_arena_printf(l->arena, "cdiv(%s, %lld)", name,
+                                       (long long)(c->lanes * c->unit))};
             return true;
          }
       }

@@ -24,6 +24,8 @@ bool tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *
 typedef struct TlShortGrid {
    const TlOp *op;
    TlCoord coord;
+   const char *limit; /* "'n' = 1000" */
+   const char *help;  /* how many programs there are to be: "cdiv(n, 256)" */
 } TlShortGrid;
 bool tl_exec_short_grid(TlLaunched *l, TlShortGrid *out);
 /* A load or store of a tile with fewer lanes than its mask lets in, and nothing else goes to the

@@ -79,22 +79,40 @@ tl_cpu_fail_at(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, 
    return tl_cpu_fail(t, inst, kind);
 }
 
+/* Where the undefined value comes from. */
+static void
+fill_origin(const TlExecThread *t, uint8_t source, TlExecFault *f)
+{
+   const TlExecInst *from = t->plan->source[source];
+   const int64_t *kept = t->operands[source];
+   if (!from)
+      return;
+   f->origin = from->op->range;
+   f->origin_op = tl_source_name(from->op);
+   f->is_unwritten = t->plan->is_empty[source];
+   if (f->is_unwritten && kept[0]) {
+      const TlExecBuffer *b = &t->run->buffers[kept[0] - 1];
+      f->buffer = b->name;
+      f->byte = kept[1];
+      f->elem_bytes = b->elem_bytes;
+      f->buffer_bytes = b->bytes;
+   } else if (from->op->opcode == TL_OP_GATHER) {
+      f->value = kept[0];
+      f->limit = kept[1];
+   }
+}
+
 bool
 tl_cpu_fail_undefined(TlExecThread *t, const TlExecInst *inst, const TlExecSlot *slot, size_t i,
                       uint8_t source)
 {
    assert(t->checked && source > 0 && source <= t->plan->num_sources);
-   const TlExecInst *from = t->plan->source[source];
    if (t->plan->is_cut[source]) {
       tl_cpu_warn_cut(t, source, slot, i);
       return true;
    }
    TlExecFault seen = {.kind = TL_FAULT_UNDEFINED_SEEN};
-   if (from) {
-      t->fault.origin = seen.origin = from->op->range;
-      t->fault.origin_op = seen.origin_op = tl_source_name(from->op);
-      t->fault.is_unwritten = seen.is_unwritten = t->plan->is_empty[source];
-   }
+   fill_origin(t, source, t->plan->is_strict ? &t->fault : &seen);
    if (!t->plan->is_strict) {
       tl_cpu_warn_of(t, inst, slot, i, &seen);
       return true;
@@ -363,6 +381,16 @@ pointee_bytes(const TlType *pointer)
    return elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
 }
 
+/* Byte by byte, has something written there before the run? */
+static uint8_t *
+written_before(TlArena *arena, const TlExecArg *a)
+{
+   uint8_t *written = tl_new_array(arena, uint8_t, a->bytes);
+   assert(a->unwritten && a->unwritten <= a->bytes);
+   memset(written, 1, a->bytes - a->unwritten);
+   return written;
+}
+
 static void
 make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
 {
@@ -387,6 +415,8 @@ make_buffers(TlArena *arena, const TlFunc *f, TlExecRun *run)
          run->buffers[i].reached = tl_new_array(arena, uint8_t, a->bytes);
       if (a->is_empty)
          run->buffers[i].written = run->buffers[i].reached;
+      else if (is_watched && a->unwritten)
+         run->buffers[i].written = written_before(arena, a);
    }
 }
 
@@ -453,7 +483,7 @@ run_threads(TlArena *arena, TlExecRun *run, unsigned num, TlExecFault *fault)
       threads[i].frame = frame + (64 - ((uintptr_t)frame & 63));
       assert((uintptr_t)threads[i].frame % 64 == 0);
       threads[i].undef = tl_new_array(arena, bool, plan->num_roots);
-      threads[i].cut = tl_new_array(arena, TlCutOperands, plan->num_sources + 1);
+      threads[i].operands = tl_new_array(arena, TlOperands, plan->num_sources + 1);
    }
    assert(num >= 1 && num <= MAX_THREADS);
    run->is_shared = num > 1;
@@ -486,7 +516,7 @@ launch(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t max_bytes, TlEx
    const TlExecOptions *o = run->opts;
    bool has_empty = false;
    for (unsigned i = 0; i < run->num_args; i++)
-      has_empty |= run->args[i].is_buffer && run->args[i].is_empty;
+      has_empty |= run->args[i].is_buffer && (run->args[i].is_empty || run->args[i].unwritten);
    TlExecPlan *plan = tl_cpu_plan(arena, f, o, has_empty);
    if (f->state == TL_STATE_LOWERED)
       plan->unsupported = "lowered code runs in the simulator only";

@@ -38,10 +38,13 @@ typedef struct TlExecArg {
    const uint64_t *dims;  /* leaves out are told (likewise).  NULL: they are not */
    unsigned shape_rank;   /* buffer: of the array in it, for words alone */
    const uint64_t *shape; /* its sizes; NULL: they are not known */
-   TlBits bits;      /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
-   void *data;       /* buffer: first byte */
-   uint64_t bytes;   /* buffer: size, below 2^43 */
-   const char *name; /* for reports; NULL = the parameter's name */
+   TlBits bits;    /* not a buffer: the scalar, or an address made by tl_exec_address, 0 = null */
+   void *data;     /* buffer: first byte */
+   uint64_t bytes; /* buffer: size, below 2^43 */
+   uint64_t unwritten; /* buffer that is older than the run: bytes at its end, all of them at most,
+                          that nothing has written (checked, watched; not on the simulator, where
+                          reading is told of whatever becomes of it) */
+   const char *name;   /* for reports; NULL = the parameter's name */
 } TlExecArg;
 
 typedef enum TlExecStatus {
@@ -124,7 +127,7 @@ typedef struct TlExecFault {
                 TIME (ms), MEMORY: the limit; ARGUMENT: value, divisor; UNFIT: value, the greatest;
                 UNWRITTEN: elements, and are they all from the first on?  UNREAD: how many are
                 read, and of how many; NOT_FINITE: with is_shifted the axis of the maximum, and how
-                many axes its tile has */
+                many axes its tile has; UNDEFINED, of a gather: the index, how many there are */
    TlRange origin; /* UNDEFINED, NOT_FINITE: where the value comes from */
    const char *origin_op;
    bool is_unwritten; /* UNDEFINED: the memory was never written */
@@ -132,6 +135,7 @@ typedef struct TlExecFault {
    bool is_of_nan;    /* .. by exp of NaN */
    TlRange left_out;  /* .. of a maximum of what a mask leaves out: where; empty: not known */
    bool is_chosen;    /* .. by where, not by a load */
+   bool is_filled;    /* .. by the load's `other`, a finite number */
    bool is_behind;    /* UNREAD: all behind what is left out are read */
    /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
     * program does; UNREAD: "rows"; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */

@@ -122,14 +122,14 @@ tl_cpu_is_cut(TlExecThread *t, const TlExecInst *inst, size_t i)
    }
    bool is_cut = v[0] < 0 && v[1] > 0 && v[0] % v[1] != 0;
    if (is_cut)
-      memcpy(t->cut[inst->cut_source], v, sizeof v);
+      memcpy(t->operands[inst->cut_source], v, sizeof v);
    return is_cut;
 }
 
 void
 tl_cpu_warn_cut(TlExecThread *t, uint8_t source, const TlExecSlot *slot, size_t i)
 {
-   const int64_t *v = t->cut[source];
+   const int64_t *v = t->operands[source];
    TlExecFault what = {.kind = TL_FAULT_CUT, .value = v[0], .limit = v[1]};
    tl_cpu_warn_of(t, t->plan->source[source], slot, i, &what);
 }

@@ -61,12 +61,11 @@ report_argument(TlDiags *diags, const TlExecFault *f)
 static void
 report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
 {
+   if (f->buffer && f->elem_bytes)
+      place = tl_arena_printf(diags->arena, "%s[%lld] is read before it is written; %s", f->buffer,
+                              (long long)(f->byte / f->elem_bytes), place);
    if (f->kind == TL_FAULT_UNDEFINED)
       tl_report(diags, E0608, f->range, f->op, place);
-   else if (f->buffer && f->elem_bytes) /* seen where it is read */
-      tl_report(diags, W0605, f->range, f->op,
-                tl_arena_printf(diags->arena, "%s[%lld] is read before it is written; %s",
-                                f->buffer, (long long)(f->byte / f->elem_bytes), place));
    else
       tl_report(diags, W0605, f->range, f->op, place);
    if (f->origin_op) {
@@ -77,6 +76,12 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_help(diags, "%s",
               f->is_unwritten ? "nothing has written that memory: begin with zeros, or store there "
                                 "before"
+              : f->limit ? tl_arena_printf(diags->arena,
+                                           "an index is %lld, and the tile that is picked from has "
+                                           "%lld elements along the axis, 0 to %lld: give it all "
+                                           "that are asked for, or load by pointer + index",
+                                           (long long)f->value, (long long)f->limit,
+                                           (long long)f->limit - 1)
               : is_division
                  ? "an integer divided by zero has no value: test the divisor, or select such "
                    "elements away"
@@ -196,6 +201,10 @@ help_shifted(TlDiags *diags, const TlExecFault *f)
               has_axes && !f->is_chosen
                  ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis)
                  : "");
+   else if (f->is_filled)
+      tl_help(diags,
+              "what is subtracted is greater than all of these elements: give lanes that the "
+              "mask leaves out what never is, other=-float(\"inf\")");
    else if (has_axes)
       tl_help(diags,
               "what is subtracted is the greatest along axis %u: that of the same %s is "
@@ -233,7 +242,9 @@ report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
          help = ways[i].help;
    if (f->origin_op && (f->origin.begin != f->range.begin || f->origin.end != f->range.end))
       tl_note(diags, N0609, f->origin, f->is_of_nan ? "infinities" : "finite numbers");
-   if (f->left_out.end > f->left_out.begin)
+   if (f->is_filled)
+      tl_note(diags, N0200, f->left_out, "lanes that its mask leaves out count for the greatest");
+   else if (f->left_out.end > f->left_out.begin)
       tl_note(diags, N0611, f->left_out, f->limit != 2 ? "tile" : f->value ? "row" : "column");
    if (f->is_shifted)
       help_shifted(diags, f);

@@ -148,14 +148,16 @@ typedef struct TlExecRun {
                                under print_lock */
 } TlExecRun;
 
-typedef int64_t TlCutOperands[2];
+typedef int64_t TlOperands[2];
 
 struct TlExecThread {
    TlExecRun *run;
    const TlExecPlan *plan;
    uint8_t *frame;
    bool *undef;           /* by root: some element is undefined */
-   TlCutOperands *cut;    /* by source number: of a division that was cut, the last */
+   TlOperands *operands;  /* by source number, the last: of a division that was cut; the index of
+                             a gather that is outside, and how many there are; of memory that was
+                             never written the argument, from 1 on, and the byte in it */
    bool checked;          /* may end before the run does: shadows are looked at no more */
    uint64_t watch_end_ns; /* of the thread's own time; 0 = it does not */
    uint32_t program[3];

@@ -268,6 +268,8 @@ note_stored(TlExecThread *t, const TlExecInst *inst, uint64_t p, size_t bytes)
    TlExecBuffer *b = argument_at(t, p);
    if (b && !atomic_load_explicit(&b->is_touched, memory_order_relaxed))
       atomic_store_explicit(&b->is_touched, true, memory_order_relaxed);
+   if (b && b->written && b->written != b->reached)
+      memset(b->written + (p - b->base), 1, bytes);
    if (!b || !b->reached)
       return;
    memset(b->reached + (p - b->base), 1, bytes);
@@ -283,14 +285,30 @@ is_unwritten(const uint8_t *written, uint32_t bytes)
    return written && memchr(written, 0, bytes);
 }
 
-/* Elements i to i + n of the result are read from where `written` is: those that nothing has
+/* The first of the instruction is kept for the report: which argument, counted from 1, and the byte
+ * in it. */
+static void
+keep_unwritten(TlExecThread *t, const TlExecInst *inst, uint64_t p)
+{
+   int64_t *kept = t->operands[inst->empty_source];
+   const TlExecBuffer *b = argument_at(t, p);
+   if (kept[0] || !b)
+      return;
+   kept[0] = b - t->run->buffers + 1;
+   kept[1] = (int64_t)(p - b->base);
+}
+
+/* Elements i to i + n of the result are read from p on, where `written` is: those that nothing has
  * written are undefined. */
 static void
-mark_unwritten(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, const uint8_t *written)
+mark_unwritten(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n, uint64_t p)
 {
    const TlExecSlot *r = inst->result[0];
-   if (!written || !memchr(written, 0, n * r->elem_bytes))
+   const uint8_t *written = written_at(t, p);
+   const uint8_t *first = written ? memchr(written, 0, n * r->elem_bytes) : NULL;
+   if (!first)
       return;
+   keep_unwritten(t, inst, p + (uint64_t)(first - written));
    uint8_t *shadow = tl_cpu_shadow(t, r);
    if (!t->undef[r->root])
       memset(shadow, 0, r->n);
@@ -384,6 +402,53 @@ left_out_in(const TlValue *v, unsigned *steps)
    return found;
 }
 
+/* The load whose lanes that are left out are a finite number, which counts for the greatest. */
+static const TlOp *
+filled_in(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 40 };
+   const TlOp *op = v->def, *found = NULL;
+   double other;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD)
+      return op->num_args > 2 && tl_is_number(tl_arg(op, 2), &other) && isfinite(other) ? op : NULL;
+   if (op->opcode == TL_OP_SELECT)
+      return NULL;
+   for (unsigned i = 0; tl_has_trait(op, TL_TRAIT_ELTWISE) && !found && i < op->num_args; i++)
+      found = filled_in(tl_arg(op, i), steps);
+   return found;
+}
+
+/* The exponential of which v is a sum, and spread; NULL: it is none. */
+static const TlOp *
+summed_exponential(const TlValue *v)
+{
+   const TlOp *op = v->def;
+   bool is_sum = false;
+   while (op && op->opcode != TL_OP_EXP && op->opcode != TL_OP_EXP2) {
+      bool is_here = op->opcode == TL_OP_REDUCE && tl_combined_by(op) == TL_OP_ADD;
+      bool goes_on = is_here || op->opcode == TL_OP_CAST || op->opcode == TL_OP_SPLAT ||
+                     op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS ||
+                     op->opcode == TL_OP_SELECT;
+      if (!goes_on)
+         return NULL;
+      is_sum |= is_here;
+      op = tl_arg(op, op->opcode == TL_OP_SELECT ? 1 : 0)->def;
+   }
+   return is_sum ? op : NULL;
+}
+
+/* What makes the number odd: an exponential, or a sum of such that is 0. */
+static const TlOp *
+odd_exponential(const TlOp *op)
+{
+   bool is_log = op->opcode == TL_OP_LOG || op->opcode == TL_OP_LOG2;
+   const TlOp *sum =
+      is_log || op->opcode == TL_OP_DIV ? summed_exponential(tl_arg(op, !is_log)) : NULL;
+   return sum ? sum : op;
+}
+
 /* exp(x - max(x)): the reduction; NULL: nothing of the kind is subtracted. */
 static const TlOp *
 subtracted_greatest(const TlOp *op)
@@ -415,14 +480,16 @@ look_at_stored(TlExecThread *t, const TlExecInst *inst, size_t i, size_t n)
       if (t->odd) {
          what.origin = t->odd->op->range;
          what.origin_op = tl_source_name(t->odd->op);
-         const TlOp *most = subtracted_greatest(t->odd->op);
+         const TlOp *most = subtracted_greatest(odd_exponential(t->odd->op));
          what.is_shifted = most != NULL;
          what.is_of_nan = t->odd_of_nan;
          what.value = most ? tl_attr_int(most, TL_ATTR_AXIS) : 0;
          what.limit = most ? tl_arg(most, 0)->type->rank : 0;
          unsigned steps = 0;
          const TlOp *by = most && t->odd_of_nan ? left_out_in(tl_arg(most, 0), &steps) : NULL;
-         what.left_out = by ? by->range : (TlRange){0};
+         const TlOp *filled = most && !t->odd_of_nan ? filled_in(tl_arg(most, 0), &steps) : NULL;
+         what.is_filled = filled != NULL;
+         what.left_out = by ? by->range : filled ? filled->range : (TlRange){0};
          what.is_chosen = by && by->opcode == TL_OP_SELECT;
       }
       tl_cpu_warn_of(t, inst, inst->arg[0], k, &what);
@@ -442,6 +509,8 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
       return false;
    if (mask)
       fill_masked(t, inst, mask);
+   if (inst->empty_source)
+      t->operands[inst->empty_source][0] = 0;
    for (size_t i = 0, n; i < r->n; i += n) {
       n = 1;
       if (mask && !mask[i])
@@ -455,7 +524,7 @@ tl_cpu_load(TlExecThread *t, const TlExecInst *inst)
       note_read(t, p);
       note_loaded(t, inst, p, n, access.bytes);
       if (inst->empty_source)
-         mark_unwritten(t, inst, i, n, written_at(t, p));
+         mark_unwritten(t, inst, i, n, p);
       if (n == 1)
          memcpy(to + i * access.bytes, from, access.bytes);
       else
@@ -511,6 +580,10 @@ want_written(TlExecThread *t, const TlExecInst *inst, size_t i, uint64_t p, uint
    bool is_empty = is_unwritten(written, bytes);
    if (written)
       memset(written, 1, bytes);
+   if (is_empty) {
+      t->operands[inst->empty_source][0] = 0;
+      keep_unwritten(t, inst, p);
+   }
    if (is_empty && is_exchange) /* what it gives is what was there */
       tl_cpu_shadow(t, inst->result[0])[i] = inst->empty_source;
    return !is_empty || is_exchange ||

@@ -308,7 +308,8 @@ tl_cpu_cat(TlExecThread *t, const TlExecInst *inst)
    return true;
 }
 
-/* An index outside the axis gives 0, and in checked mode an undefined element. */
+/* An index outside the axis gives 0, and in checked mode an undefined element.  The first is kept
+ * for the report. */
 bool
 tl_cpu_gather(TlExecThread *t, const TlExecInst *inst)
 {
@@ -323,6 +324,7 @@ tl_cpu_gather(TlExecThread *t, const TlExecInst *inst)
    uint8_t *to = tl_cpu_data(t, r), *shadow = tl_cpu_shadow(t, r);
    bool undef_src = tl_cpu_is_undef(t, src), undef_index = tl_cpu_is_undef(t, index);
    bool any = undef_src || undef_index;
+   bool is_outside = false;
    if (t->checked)
       memset(shadow, 0, r->n);
    for (size_t i = 0; i < r->n; i++) {
@@ -335,9 +337,13 @@ tl_cpu_gather(TlExecThread *t, const TlExecInst *inst)
          memcpy(to + i * r->elem_bytes, from + row * r->elem_bytes, r->elem_bytes);
       if (!t->checked)
          continue;
-      if (k >= len)
+      if (k >= len) {
          shadow[i] = inst->source;
-      else if (undef_src)
+         if (!is_outside)
+            memcpy(t->operands[inst->source], (int64_t[]){(int64_t)k, (int64_t)len},
+                   sizeof t->operands[0]);
+         is_outside = true;
+      } else if (undef_src)
          shadow[i] = tl_cpu_shadow(t, src)[row];
       if (undef_index && tl_cpu_shadow(t, index)[i])
          shadow[i] = tl_cpu_shadow(t, index)[i];

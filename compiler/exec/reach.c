@@ -223,6 +223,34 @@ var_like(Vars *v, const Var *like)
    return NULL;
 }
 
+static int64_t
+gcd(int64_t a, int64_t b)
+{
+   while (b) {
+      int64_t rest = a % b;
+      a = b;
+      b = rest;
+   }
+   return a;
+}
+
+/* i * 8 < n is i < n / 8, rounded up, where elements i are accessed. */
+static int64_t
+unit_of(Vars *v, const Vars *index)
+{
+   int64_t unit = 0;
+   bool is_apart = false;
+   for (unsigned i = 0; i < index->num; i++) {
+      const Var *own = var_like(v, &index->var[i]);
+      int64_t by = index->var[i].step;
+      if (!own || by <= 0)
+         return 1;
+      is_apart |= own->step % by != 0;
+      unit = gcd(unit, by);
+   }
+   return is_apart && !index->start ? unit : 1;
+}
+
 /* The variables of a bound as one coordinate; NULL: they are none, and the bound says nothing. */
 static TlCoord *
 take_bound(Vars *v, const TlBound *b, TlReach *r)
@@ -232,9 +260,10 @@ take_bound(Vars *v, const TlBound *b, TlReach *r)
        !read_sum(v->l, v->tile, &b->limit, &limit) || limit.num || !index.num)
       return NULL;
    TlCoord c = {.lanes = 1, .axis = -1, .dim = -1, .natural = 1 + index.start};
+   c.unit = unit_of(v, &index);
    for (unsigned i = 0; i < index.num; i++) {
       const Var *own = var_like(v, &index.var[i]);
-      int64_t by = index.var[i].step;
+      int64_t by = index.var[i].step / c.unit;
       if (!own || own->is_taken || by <= 0 || own->step <= 0 || own->step % by ||
           (c.step && own->step / by != c.step))
          return NULL;
@@ -249,8 +278,10 @@ take_bound(Vars *v, const TlBound *b, TlReach *r)
    }
    const TlTerm *t = b->limit.num == 1 ? &b->limit.term[0] : NULL;
    if (t && t->num == 1 && t->scale == 1 && !t->factor[0].is_iteration)
-      c.limit_name = t->factor[0].value->name;
+      *(c.unit > 1 ? &c.divided_name : &c.limit_name) = t->factor[0].value->name;
    c.limit = limit.start + !b->is_strict;
+   if (c.unit > 1)
+      c.limit = c.limit > 0 ? (c.limit - 1) / c.unit + 1 : 0;
    c.num = c.limit < c.natural ? c.limit : c.natural;
    v->start -= c.step * index.start; /* it is a part of the coordinate */
    return add_coord(r, c);
@@ -307,6 +338,7 @@ add_free(Vars *v, TlReach *r)
                    .natural = own->num,
                    .num = own->num,
                    .limit = -1,
+                   .unit = 1,
                    .lanes = 1,
                    .axis = -1,
                    .dim = -1,

@@ -14,12 +14,14 @@ typedef struct TlCoord {
    int64_t num;     /* of those that masks let in */
    int64_t limit;   /* the mask's; -1: none */
    const char *limit_name, *step_name; /* of the argument that it is; NULL: of none alone */
-   int64_t lanes;    /* of a tile along it, 1: none; a round or program has them */
-   int axis;         /* of the grid, whose programs are along it; -1: none */
-   bool has_rounds;  /* of a loop */
-   const TlOp *loop; /* that one */
-   int dim;          /* of the tile, whose lanes are along it; -1: none */
-   bool wraps;       /* by '%', whose divisor is `natural` then */
+   int64_t unit;             /* the mask compares so many times the index with the argument .. */
+   const char *divided_name; /* .. that has this name, in place of limit_name; NULL: with none */
+   int64_t lanes;            /* of a tile along it, 1: none; a round or program has them */
+   int axis;                 /* of the grid, whose programs are along it; -1: none */
+   bool has_rounds;          /* of a loop */
+   const TlOp *loop;         /* that one */
+   int dim;                  /* of the tile, whose lanes are along it; -1: none */
+   bool wraps;               /* by '%', whose divisor is `natural` then */
 } TlCoord;
 
 typedef struct TlReach {

@@ -351,50 +351,159 @@ values_alone(const char *call)
    return NULL;
 }
 
-/* Of a tile, by what the run computes: many elements by a tile of indices, or one by a number. */
+/* The texts between the brackets that a subscript ends with, one for each index; *name: what stands
+ * before them.  False: they are not as plain as that. */
+static bool
+index_texts(TlSema *s, const char *text, unsigned num, const char **name, const char **index)
+{
+   const char *open = strchr(text, '['), *from = open ? open + 1 : text;
+   unsigned found = 0, deep = 0;
+   if (!open || strlen(text) > 60 || strpbrk(text, "\n\"'") || strchr(from, '['))
+      return false;
+   *name = tl_arena_strndup(s->arena, text, (size_t)(open - text));
+   for (const char *p = from; *p; p++) {
+      deep += *p == '(';
+      deep -= *p == ')' && deep;
+      if (deep || (*p != ',' && *p != ']'))
+         continue;
+      if (found == num)
+         return false;
+      while (from < p && *from == ' ')
+         from++;
+      index[found++] = tl_arena_strndup(s->arena, from, (size_t)(p - from));
+      from = p + 1;
+   }
+   return found == num;
+}
+
+/* The index as it counts from the first element: 15 of x[-1], the text of what the run knows.
+ * NULL: nothing is there. */
+static const char *
+place_along(TlSema *s, const TlType *type, unsigned dim, const TlSv *index, const char *text)
+{
+   int64_t at;
+   if (!tl_sv_const_int(index, &at))
+      return text;
+   at = at < 0 ? at + type->shape[dim] : at;
+   return at < 0 || at >= type->shape[dim] ? NULL
+                                           : tl_arena_printf(s->arena, "%lld", (long long)at);
+}
+
+/* Where one number picks along the dimension: tl.arange(0, 16)[:, None] == i */
+static const char *
+picks_along(TlSema *s, const TlType *type, unsigned dim, const char *text)
+{
+   TlSb place;
+   tl_sb_init(&place, s->arena);
+   for (unsigned d = 0; type->rank > 1 && d < type->rank; d++)
+      tl_sb_printf(&place, "%s%s", d ? ", " : "[", d == dim ? ":" : "None");
+   return tl_arena_printf(s->arena, "tl.arange(0, %u)%s%s == %s", type->shape[dim],
+                          tl_sb_cstr(&place), type->rank > 1 ? "]" : "", text);
+}
+
+/* A reduction that gives what t[3], t[i, :] or t[i, j] mean, which keep what has no index; NULL:
+ * some index is none.  *picks: how many dimensions have a number. */
+static const char *
+picked_by_sum(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, const char *text,
+              unsigned *picks)
+{
+   const char *name = "x", *own[TL_MAX_RANK], *all = NULL;
+   unsigned axis = 0;
+   *picks = 0;
+   if (num > v->type->rank || num > TL_MAX_RANK)
+      return NULL;
+   if (!index_texts(s, text, num, &name, own)) {
+      name = "x";
+      for (unsigned i = 0; i < num; i++)
+         own[i] = num == 1 ? "i" : tl_arena_printf(s->arena, "i%u", i);
+   }
+   for (unsigned i = 0; i < num; i++) {
+      bool is_number = indices[i].kind == TL_SV_INT ||
+                       (indices[i].kind == TL_SV_VALUE && !tl_type_is_tile(indices[i].value->type));
+      if (is_bare_slice(&indices[i]))
+         continue;
+      const char *at = is_number ? place_along(s, v->type, i, &indices[i], own[i]) : NULL;
+      const char *here = at ? picks_along(s, v->type, i, at) : NULL;
+      if (!here)
+         return NULL;
+      all = all ? tl_arena_printf(s->arena, *picks == 1 ? "(%s) & (%s)" : "%s & (%s)", all, here)
+                : here;
+      axis = i;
+      ++*picks;
+   }
+   bool is_whole = *picks == v->type->rank;
+   if (!all || (*picks > 1 && !is_whole))
+      return NULL;
+   return tl_arena_printf(s->arena, "tl.sum(tl.where(%s, %s, %s)%s)", all, name,
+                          tl_dtype_is_int(tl_value_dtype(v)) ? "0" : "0.0",
+                          *picks > 1 ? "" : tl_arena_printf(s->arena, ", %u", axis));
+}
+
+/* The parameter behind whose first elements the tile lies; "pointer" where it is not as plain. */
+static const char *
+loaded_from(const TlValue *v)
+{
+   static const char any[] = "pointer";
+   const TlOp *add = tl_arg(v->def, 0)->def;
+   const TlOp *range = add && add->num_args == 2 ? tl_arg(add, 1)->def : NULL;
+   if (!range || range->opcode != TL_OP_ARANGE || tl_attr_int(range, TL_ATTR_START))
+      return any;
+   const TlValue *from = tl_arg(add, 0);
+   while (from->def && from->def->opcode == TL_OP_SPLAT)
+      from = tl_arg(from->def, 0);
+   return !from->def && from->name ? from->name : any;
+}
+
+/* Of a tile by numbers, of the text or of the run, or by tiles of indices. */
 static void
-help_run_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, const char *text)
+help_tile_index(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, unsigned bad,
+                const char *text)
 {
    static const char gather[] = "use tl.gather(x, index, axis) for run-time";
-   const char *open = strchr(text, '['), *at = "i", *name = "x";
-   bool is_number = index->kind == TL_SV_VALUE && !tl_type_is_tile(index->value->type);
-   if (!is_number || num != 1) {
+   const TlSv *index = &indices[bad];
+   unsigned picks;
+   const char *name = "x", *own[TL_MAX_RANK], *at = "i";
+   if (num == 1 && index_texts(s, text, num, &name, own))
+      at = place_along(s, v->type, 0, index, own[0]);
+   const char *picked = picked_by_sum(s, v, indices, num, text, &picks);
+   if (!picked && index->kind == TL_SV_INT)
+      tl_help(s->diags,
+              "an element is picked by a reduction: tl.sum(tl.where(tl.arange(0, n) == i, "
+              "x, 0), axis), for i from 0 to n - 1");
+   else if (!picked)
       tl_help(s->diags, "%s indices", gather);
+   if (!picked)
       return;
-   }
-   if (open && strlen(text) <= 60 && !strpbrk(text, "\n\"") && !strchr(open + 1, '[')) {
-      at = tl_arena_printf(s->arena, "%.*s", (int)strlen(open) - 2, open + 1);
-      name = tl_arena_printf(s->arena, "%.*s", (int)(open - text), text);
-   }
-   const TlOp *outer = index->value->def ? NULL : index->value->block->region->parent;
+   const TlOp *outer =
+      index->kind != TL_SV_VALUE || index->value->def ? NULL : index->value->block->region->parent;
    bool is_round = outer && outer->opcode == TL_OP_FOR && index->value == tl_for_index(outer);
-   bool is_zero = tl_dtype_is_int(tl_value_dtype(v));
-   const char *picked = tl_arena_printf(
-      s->arena, "tl.sum(tl.where(tl.arange(0, %u)%s == %s, %s, %s), 0)", v->type->shape[0],
-      v->type->rank == 1   ? ""
-      : v->type->rank == 2 ? "[:, None]"
-                           : "[:, None, None]",
-      at, name, is_zero ? "0" : "0.0");
    while (v->def && v->def->opcode == TL_OP_CAST)
       v = tl_arg(v->def, 0);
-   if (is_round)
+   bool is_loaded = v->def && v->def->opcode == TL_OP_LOAD && v->type->rank == 1;
+   const char *from =
+      is_loaded ? tl_arena_printf(s->arena, ", or read from where the tile was: tl.load(%s + %s)",
+                                  loaded_from(v), at)
+                : "";
+   const char *what = picks == v->type->rank ? "element" : bad == 0 ? "row" : "column";
+   if (is_round && num == 1)
       tl_help(s->diags,
               "a loop over the elements of a tile is a reduction, such as tl.max(%s, 0); one of "
               "them is %s; %s tiles of indices",
               name, picked, gather);
-   else if (v->def && v->def->opcode == TL_OP_LOAD && v->type->rank == 1)
-      tl_help(s->diags,
-              "one element of it is %s, or read from where the tile was: tl.load(pointer + %s); %s "
-              "tiles of indices",
-              picked, at, gather);
+   else if (index->kind == TL_SV_INT && v->type->rank == 1)
+      tl_help(s->diags, "pick the element of %s with %s%s", text, picked, from);
    else
-      tl_help(s->diags, "one %s of it is %s; %s tiles of indices",
-              v->type->rank == 1 ? "element" : "row", picked, gather);
+      tl_help(s->diags, "one %s of it is %s%s%s", what, picked, from,
+              index->kind == TL_SV_INT
+                 ? ""
+                 : tl_arena_printf(s->arena, "; %s tiles of indices", gather));
 }
 
 static void
-report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRange range)
+report_index(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, unsigned bad,
+             TlRange range)
 {
+   const TlSv *index = &indices[bad];
    if (index->kind == TL_SV_SLICE) {
       const TlSv *step = &index->slice[2];
       int64_t by;
@@ -409,7 +518,7 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
              tl_type_is_ptr_like(v->type) ? "a pointer"
              : tl_type_is_tile(v->type)   ? "a tile"
                                           : "a number",
-             tl_sv_text(s, index));
+             tl_sv_text(s, index), tl_type_cstr(s->arena, v->type));
    /* Constants pick the items of tuples and of what a descriptor has; the run's values do not. */
    tl_blame(s, v, tl_sv_is_runtime(index) ? TL_WANT_POINTER : TL_WANT_OTHER);
    const char *text = tl_range_text(s, range), *open = strchr(text, '[');
@@ -430,12 +539,8 @@ report_index(TlSema *s, const TlValue *v, const TlSv *index, unsigned num, TlRan
               "one value has no items: tl.load(x + i) reads element i behind a pointer x");
    else if (index->kind == TL_SV_INT && values_alone(text))
       tl_help(s->diags, "it gives %s: leave the [..] out", values_alone(text));
-   else if (index->kind == TL_SV_INT)
-      tl_help(s->diags,
-              "pick the element of %.60s with tl.sum(tl.where(tl.arange(0, n) == i, x, 0), axis)",
-              tl_range_text(s, range));
-   else if (tl_sv_is_runtime(index))
-      help_run_index(s, v, index, num, text);
+   else if (index->kind == TL_SV_INT || tl_sv_is_runtime(index))
+      help_tile_index(s, v, indices, num, bad, text);
 }
 
 /* The sum of all dimensions, or of the only one, taken apart as if it had kept one: s[:, None]. */
@@ -473,7 +578,7 @@ tl_sema_subscript(TlSema *s, TlValue *v, const TlSv *indices, unsigned num, TlRa
       if (indices[i].kind == TL_SV_POISON)
          return tl_sv_poison();
       if (indices[i].kind != TL_SV_NONE && !is_bare_slice(&indices[i])) {
-         report_index(s, v, &indices[i], num, range);
+         report_index(s, v, indices, num, i, range);
          return tl_sv_poison();
       }
    }

@@ -283,6 +283,39 @@ has_starred(const TlNodeList *args)
    return false;
 }
 
+/* k[grid](x, q, n) of k(x, q, scale, n): from which argument on is one left out, as what is given
+ * by position has the names of the parameters behind?  -1: none is. */
+static int
+shifted_at(TlSema *s, const TlKernelInfo *k, const TlAstCall *call)
+{
+   for (size_t i = 0; i < call->args.len && i + 1 < k->num_params; i++) {
+      const TlNode *a = call->args.data[i];
+      const char *text = a->kind == TL_AST_NAME ? tl_range_text(s, a->range) : NULL;
+      if (text && strcmp(text, k->params[i].name) != 0 && strcmp(text, k->params[i + 1].name) == 0)
+         return (int)i;
+   }
+   return -1;
+}
+
+static void
+help_lacking(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, unsigned missing)
+{
+   TlSb names;
+   int at = shifted_at(s, k, call);
+   tl_sb_init(&names, s->arena);
+   for (unsigned i = 0; i < k->num_params; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", k->params[i].name);
+   if (at >= 0)
+      tl_help(s->diags,
+              "'%s' is given for '%s', which is left out before it; the parameters are %s",
+              k->params[at + 1].name, k->params[at].name, tl_sb_cstr(&names));
+   else
+      tl_help(s->diags,
+              "the launch gives each parameter a value, in order or by name, as in %s=..; "
+              "they are %s",
+              k->params[missing].name, tl_sb_cstr(&names));
+}
+
 static void
 check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_configs)
 {
@@ -316,14 +349,7 @@ check_launch(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, bool has_c
    for (unsigned p = 0; p < k->num_params && !is_open; p++)
       if (!given[p] && !k->params[p].default_text && !(has_configs && k->params[p].is_constexpr)) {
          tl_report(s->diags, E0251, call->node.range, k->name, k->params[p].name);
-         TlSb names;
-         tl_sb_init(&names, s->arena);
-         for (unsigned i = 0; i < k->num_params; i++)
-            tl_sb_printf(&names, "%s%s", i ? ", " : "", k->params[i].name);
-         tl_help(s->diags,
-                 "the launch gives each parameter a value, in order or by name, as in %s=..; "
-                 "they are %s",
-                 k->params[p].name, tl_sb_cstr(&names));
+         help_lacking(s, k, call, p);
          return;
       }
 }

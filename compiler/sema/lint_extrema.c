@@ -4,6 +4,8 @@
  * wherever v's elements were to go: nothing else is made of it, and no tile meets it on the way.
  * The greatest of all that other code stores for every element meets the tile again.
  *
+ * maximum(minimum(v, 0.0), 255.0) is 255.0 whatever v is: its limits are exchanged.
+ *
  * max(t, 1) of a tile and a number is Python's, element by element.  Meant as tl.max(t, 1), the
  * rows' values are given a dimension of columns again, or are what a softmax subtracts. */
 #include "ir/walk.h"
@@ -250,11 +252,118 @@ check_elementwise(TlSema *s, const TlOp *op)
            axis);
 }
 
+/* ---- limits that leave one value ---- */
+typedef struct Between {
+   double lo, hi;
+} Between;
+
+static bool
+is_limiting(const TlOp *op)
+{
+   return op->opcode == TL_OP_MAX || op->opcode == TL_OP_MIN || op->opcode == TL_OP_CLAMP;
+}
+
+/* What the constants on its way, and its type, keep each element between. */
+static Between
+between(const TlValue *v, unsigned *steps)
+{
+   enum { EXACT_BITS = 53 };
+   const TlType *e = tl_type_elem(v->type);
+   bool is_unsigned =
+      e->kind == TL_TYPE_SCALAR && !tl_dtype_is_float(e->dtype) && !tl_dtype_is_signed(e->dtype);
+   Between x = {is_unsigned ? 0 : -INFINITY, INFINITY}, y, z;
+   const TlOp *op = v->def;
+   double number;
+   if (tl_is_number(v, &number))
+      return fabs(number) <= ldexp(1, EXACT_BITS) || isinf(number) ? (Between){number, number} : x;
+   if (!op || ++*steps > MAX_STEPS)
+      return x;
+   if (op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_BROADCAST ||
+       op->opcode == TL_OP_EXPAND_DIMS)
+      return between(tl_arg(op, 0), steps);
+   if (op->opcode == TL_OP_CAST) { /* to a type that holds all of an unsigned one */
+      const TlType *from = tl_type_elem(tl_arg(op, 0)->type);
+      bool is_wider = from->kind == TL_TYPE_SCALAR && e->kind == TL_TYPE_SCALAR &&
+                      !tl_dtype_is_float(from->dtype) && !tl_dtype_is_signed(from->dtype) &&
+                      tl_dtype_info[from->dtype].bits < tl_dtype_info[e->dtype].bits;
+      return is_wider ? between(tl_arg(op, 0), steps) : x;
+   }
+   if (!is_limiting(op))
+      return x;
+   x = between(tl_arg(op, 0), steps);
+   y = between(tl_arg(op, 1), steps);
+   switch (op->opcode) {
+   case TL_OP_MAX:
+      return (Between){fmax(x.lo, y.lo), fmax(x.hi, y.hi)};
+   case TL_OP_MIN:
+      return (Between){fmin(x.lo, y.lo), fmin(x.hi, y.hi)};
+   default: /* min(max(x, low), high) */
+      z = between(tl_arg(op, 2), steps);
+      return (Between){fmin(fmax(x.lo, y.lo), z.lo), fmin(fmax(x.hi, y.hi), z.hi)};
+   }
+}
+
+/* Its operands that are numbers; those that are not have a limit, or are not told of. */
+static unsigned
+numbers_of(const TlOp *op, double out[2])
+{
+   unsigned n = 0;
+   for (unsigned i = 0; i < op->num_args; i++)
+      n += n < 2 && tl_is_number(tl_arg(op, i), &out[n]);
+   return n;
+}
+
+static const TlOp *
+limiting_operand(const TlOp *op)
+{
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlOp *from = tl_arg(op, i)->def;
+      if (from && is_limiting(from))
+         return from;
+   }
+   return NULL;
+}
+
+/* maximum(minimum(v, 0.0), 255.0), clamp(v, 255.0, 0.0) */
+static bool
+check_limits(TlLintFacts *f, const TlOp *op)
+{
+   unsigned steps = 0;
+   double at[4], number;
+   if (!is_limiting(op) || op->range.file != f->s->impl->main->file || !tl_lint_trusts_numbers(f) ||
+       tl_is_number(tl_result(op, 0), &number))
+      return false;
+   Between x = between(tl_result(op, 0), &steps);
+   unsigned n = numbers_of(op, at);
+   if (x.lo != x.hi || n == op->num_args) /* NaN is neither */
+      return false;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      Between own = between(tl_arg(op, i), &steps);
+      if (own.lo == own.hi && !tl_is_number(tl_arg(op, i), &number))
+         return false; /* it is told of there */
+   }
+   const TlOp *inner = limiting_operand(op);
+   n += n == 1 && inner ? numbers_of(inner, at + 1) : 0;
+   bool is_float = tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
+   tl_report(f->s->diags, W0299, op->range, tl_range_text(f->s, op->range),
+             tl_arena_printf(f->s->arena, "%.*g", is_float ? 6 : 17, x.lo));
+   if (n == 2 && at[0] != at[1])
+      tl_help(f->s->diags,
+              "the lower limit is %g, the upper %g: tl.minimum(tl.maximum(x, %g), %g), or "
+              "tl.clamp(x, %g, %g)",
+              fmin(at[0], at[1]), fmax(at[0], at[1]), fmin(at[0], at[1]), fmax(at[0], at[1]),
+              fmin(at[0], at[1]), fmax(at[0], at[1]));
+   return true;
+}
+
 const TlOp *
 tl_lint_extrema(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
    const TlOp *first = NULL;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (check_limits(f, op))
+         break;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       const TlOp *reduce = replaced_by(f->s, op);
       if (reduce)

@@ -224,6 +224,53 @@ is_stored_scan(const TlOp *op)
           v->uses->user->opcode == TL_OP_STORE;
 }
 
+/* Is it pid * BLOCK + arange(0, BLOCK) below a size, and nothing beside it: one array over all
+ * programs, of which no row or batch is a part of its own? */
+static bool
+is_block_of_all(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlTerm stride;
+   TlSum index;
+   const TlValue *n = limit_along(x, 0);
+   if (!n || !tl_lint_index(f, x, 0, &stride, &index) || x->sum.num != 2 || index.num != 2 ||
+       tl_lint_constant(&index))
+      return false;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && tl_same_sum(&x->bound[i].index, &index))
+         return is_cut(f, x, 0);
+   return false;
+}
+
+/* Another kernel of the file may add what is missing. */
+static bool
+is_alone(TlSema *s)
+{
+   const TlKernelInfo *k;
+   unsigned n = tl_sema_kernels(s, &k), launched = 0;
+   for (unsigned i = 0; i < n; i++)
+      launched += !k[i].is_helper;
+   return launched == 1;
+}
+
+/* store(out + i, cumsum(load(x + i, i < n), axis=0), i < n) of blocks of one array */
+static bool
+check_cut_scan(TlLintFacts *f, const TlOp *op)
+{
+   unsigned steps = 0;
+   const TlLintAccess *x = access_of(f, load_of(tl_arg(op, 0), &steps));
+   if (!x || !x->is_known || x->pointers->type->rank != 1 || !is_stored_scan(op) ||
+       !is_block_of_all(f, x) || tl_lint_is_one_program(f) || !is_alone(f->s))
+      return false;
+   const TlLintAccess *to = access_of(f, tl_result(op, 0)->uses->user);
+   if (!to || !to->is_known || !tl_same_sum(&to->sum, &x->sum))
+      return false;
+   tl_report(f->s->diags, W0247, op->range, 0);
+   tl_help(f->s->diags,
+           "each program begins anew: a second kernel adds what the blocks before have, "
+           "or one program goes through all in a loop and carries it on");
+   return true;
+}
+
 /* softmax of blocks of rows, along the rows' axis */
 static bool
 check_cut(TlLintFacts *f, const TlOp *op)
@@ -538,7 +585,7 @@ tl_lint_sums(TlLintFacts *f)
       bool is_scan =
          op->opcode == TL_OP_SCAN && op->num_args == 1 && op->range.file == f->s->impl->main->file;
       if (is_scan && !is_told)
-         is_told = check_cut(f, op);
+         is_told = check_cut(f, op) || check_cut_scan(f, op);
       if (is_sum && !is_told)
          is_told = check_cut(f, op) || check_mean(f, op);
    }

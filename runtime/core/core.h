@@ -94,6 +94,7 @@ struct TilecBuffer {
    uint64_t bytes;
    bool owned;
    bool is_read_only;
+   _Atomic uint64_t written; /* bytes at its beginning that something may have written */
    struct DLManagedTensorVersioned *dlpack; /* whose memory it is; NULL = not of DLPack */
    TilecBufferLayout layout;                /* dtype NONE = not known */
 };
@@ -239,6 +240,8 @@ TilecStatus tl_rt_eval(TilecRuntime *rt, const TlVariant *v, const TlRule *rule,
 
 /* memory.c: the buffer lives from here on, known by its address on host executors. */
 void tl_buffer_begin(TilecBuffer *b);
+/* Something may have written all bytes before `end`, from now on. */
+void tl_buffer_note_written(TilecBuffer *b, uint64_t end);
 
 /* dlpack.c: gives a tensor back to its producer; NULL is fine. */
 void tl_dlpack_release(struct DLManagedTensorVersioned *managed);

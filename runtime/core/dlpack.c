@@ -144,6 +144,7 @@ tilec_buffer_from_dlpack(TilecRuntime *rt, struct DLManagedTensorVersioned *mana
       status = tl_rt_fail(rt, TILEC_BAD_ARGUMENT, "the DLPack tensor's data is NULL");
    assert(status != TILEC_OK || b->address || !b->bytes);
    if (status == TILEC_OK) {
+      b->written = b->bytes;
       tl_buffer_begin(b);
       *out = b;
    } else {

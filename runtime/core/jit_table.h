@@ -62,9 +62,10 @@ typedef struct TilecJitVtable {
    /* A TlTune, or NULL. */
    void *(*tuner)(void *source);
    /* Host executors: runs `program` (as given to tl_core_load_host) to its end.  args are converted
-    * to the parameters' types; pointers carry their bytes. */
+    * to the parameters' types; pointers carry their bytes, and `written` how many of these, from
+    * the first on, something may have written. */
    TilecStatus (*run)(void *jit, void *program, const uint32_t grid[3], const TilecArg *args,
-                      size_t num_args);
+                      const uint64_t *written, size_t num_args);
 } TilecJitVtable;
 
 /* Installs the table; once.  TILEC_BAD_ARGUMENT if one is installed already. */
@@ -91,6 +92,8 @@ TilecRuntime *tl_core_runtime(const TilecKernel *kernel);
 /* TILEC_BAD_ARGUMENT where its module was freed. */
 TilecStatus tl_core_check_kernel(const TilecKernel *kernel, const char *call);
 bool tl_core_is_freed(const TilecBuffer *buffer);
+/* NULL: there is no buffer any more. */
+void *tl_core_address(const TilecBuffer *buffer);
 /* Also when the driver cannot say. */
 bool tl_core_is_capturing(TilecRuntime *rt, TilecStream stream);
 /* TILEC_FORKED or TILEC_DEVICE_LOST where the runtime is of no use any more. */

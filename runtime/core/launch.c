@@ -420,6 +420,29 @@ is_host_memory(uint64_t address, uint64_t bytes)
    return n == 2 || (n < 0 && errno != EFAULT);
 }
 
+/* How many bytes behind argument i, from the first on, something may have written before the
+ * launch.  An argument of the same buffer may be what writes them. */
+static uint64_t
+written_before(const Bound *b, uint32_t i)
+{
+   const TilecArg *a = &b->args[i];
+   if (a->kind != TILEC_ARG_BUFFER)
+      return UINT64_MAX;
+   for (uint32_t k = 0; k < b->v->num_params; k++)
+      if (k != i && b->args[k].kind == TILEC_ARG_BUFFER && b->args[k].as.buffer == a->as.buffer)
+         return UINT64_MAX;
+   uint64_t written = atomic_load_explicit(&a->as.buffer->written, memory_order_relaxed);
+   return written > a->bytes ? written - a->bytes : 0;
+}
+
+static void
+note_stores(const Bound *b)
+{
+   for (uint32_t i = 0; i < b->v->num_params; i++)
+      if (b->args[i].kind == TILEC_ARG_BUFFER && !b->v->params[i].info->is_const)
+         tl_buffer_note_written(b->args[i].as.buffer, b->args[i].as.buffer->bytes);
+}
+
 /* Arguments for the host executors: scalars of the parameter's type, pointers with their bytes. */
 static TilecStatus
 launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
@@ -427,10 +450,12 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
    const TlVariant *v = b->v;
    const TilecArg *args = b->args;
    TilecArg host[TL_RT_MAX_ARGS];
+   uint64_t written[TL_RT_MAX_ARGS];
    assert(rt->executor != TILEC_ON_CUDA && rt->jit && v->program);
    for (uint32_t i = 0; i < v->num_params; i++) {
       const TlLaunchParam *p = &v->params[i];
       TlSlot s = b->slots[i];
+      written[i] = written_before(b, i);
       host[i] = (TilecArg){.kind = args[i].kind, .dtype = p->dtype ? p->dtype : args[i].dtype};
       if (args[i].kind == TILEC_ARG_SCALAR) {
          if (p->dtype == TILEC_FP32)
@@ -456,7 +481,8 @@ launch_host(TilecRuntime *rt, const Bound *b, const uint32_t grid[3])
                               v->info->name, p->info->name, s.u, host[i].bytes);
       }
    }
-   return rt->jit->run(rt->jit_state, v->program, grid, host, v->num_params);
+   note_stores(b);
+   return rt->jit->run(rt->jit_state, v->program, grid, host, written, v->num_params);
 }
 
 static TilecStatus

@@ -54,6 +54,15 @@ tl_core_memory(TilecRuntime *rt, uint64_t address, TilecMemory *out)
    return is_found || (rt->memory && rt->memory(rt->memory_user, address, out));
 }
 
+void
+tl_buffer_note_written(TilecBuffer *b, uint64_t end)
+{
+   uint64_t was = atomic_load_explicit(&b->written, memory_order_relaxed);
+   assert(end <= b->bytes);
+   while (was < end && !atomic_compare_exchange_weak(&b->written, &was, end))
+      continue;
+}
+
 /* ---- Making and freeing ---- */
 static TilecStatus
 allocate(TilecRuntime *rt, TilecBuffer *b)
@@ -130,7 +139,7 @@ tilec_buffer_wrap(TilecRuntime *rt, void *address, uint64_t bytes, TilecBuffer *
    TilecBuffer *b = calloc(1, sizeof *b);
    if (!b)
       return tl_rt_no_memory(rt, "a buffer");
-   *b = (TilecBuffer){.rt = rt, .address = address, .bytes = bytes};
+   *b = (TilecBuffer){.rt = rt, .address = address, .bytes = bytes, .written = bytes};
    tl_buffer_begin(b);
    *out = b;
    return TILEC_OK;
@@ -164,9 +173,18 @@ tl_core_is_freed(const TilecBuffer *b)
 }
 
 void *
-tilec_buffer_address(const TilecBuffer *b)
+tl_core_address(const TilecBuffer *b)
 {
    return b && tl_handle_is_live(&b->handle) ? b->address : NULL;
+}
+
+void *
+tilec_buffer_address(const TilecBuffer *b)
+{
+   void *address = tl_core_address(b);
+   if (address) /* who has it may write there */
+      tl_buffer_note_written((TilecBuffer *)(uintptr_t)b, b->bytes);
+   return address;
 }
 
 uint64_t
@@ -257,6 +275,7 @@ tilec_buffer_upload(TilecBuffer *b, uint64_t offset, const void *source, uint64_
       status = check_range(b, offset, bytes, source, true, "tilec_buffer_upload");
    if (status != TILEC_OK || !bytes)
       return status;
+   tl_buffer_note_written(b, offset + bytes);
    return copy_host_memory(b, offset, source, NULL, bytes, stream);
 }
 
@@ -282,6 +301,7 @@ tilec_buffer_fill(TilecBuffer *b, uint64_t offset, uint8_t value, uint64_t bytes
    TilecStatus status = check_target(b, offset, bytes, "tilec_buffer_fill");
    if (status != TILEC_OK || !bytes)
       return status;
+   tl_buffer_note_written(b, offset + bytes);
    status = tl_rt_enter(b->rt, &pushed);
    char *to = (char *)b->address + offset;
    if (status == TILEC_OK && b->rt->executor != TILEC_ON_CUDA)
@@ -317,6 +337,7 @@ tilec_buffer_copy(TilecBuffer *to, uint64_t to_offset, const TilecBuffer *from,
                         "tilec_buffer_copy: bytes %" PRIu64 " + %" PRIu64 " and %" PRIu64
                         " + %" PRIu64 " of one buffer overlap: copy by way of another buffer",
                         from_offset, bytes, to_offset, bytes);
+   tl_buffer_note_written(to, to_offset + bytes);
    status = tl_rt_enter(rt, &pushed);
    char *target = (char *)to->address + to_offset;
    const char *source = (const char *)from->address + from_offset;

@@ -285,7 +285,7 @@ pointer_key(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, bool a
                     "has no written type, so the argument must say its element type: "
                     "tilec_view(TILEC_FP32, buffer, 0), or tilec_ptr");
    uintptr_t address = a->kind == TILEC_ARG_BUFFER
-                          ? (uintptr_t)tilec_buffer_address(a->as.buffer) + a->bytes
+                          ? (uintptr_t)tl_core_address(a->as.buffer) + a->bytes
                           : (uintptr_t)a->as.ptr;
    assert((unsigned)elem < TILEC_DTYPE_COUNT);
    key->kind = TILEC_ARG_POINTER;
@@ -639,7 +639,8 @@ find_memory(void *user, uint64_t address, TilecMemory *out)
 }
 
 static TilecStatus
-run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, size_t num_args)
+run(void *state, void *program, const uint32_t grid[3], const TilecArg *args,
+    const uint64_t *written, size_t num_args)
 {
    TlJit *jit = state;
    TilecFault fault = {0};
@@ -653,6 +654,7 @@ run(void *state, void *program, const uint32_t grid[3], const TilecArg *args, si
       .on_print = jit->on_text ? on_print : NULL,
       .memory = find_memory,
       .on_warning = jit->warns ? on_warning : NULL,
+      .written = written,
       .user = jit,
    };
    TilecStatus status = tilec_program_run_cpu(program, &launch, &fault);

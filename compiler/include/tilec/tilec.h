@@ -339,6 +339,9 @@ typedef struct TilecHostLaunch {
                                   (undefined values, races, overflows; of a program compiled with
                                   `lints` what its text shows of the grid) comes here: one warning
                                   a call, notes included */
+   const uint64_t *written;    /* for each argument, how many bytes at its beginning something may
+                                  have written: a watched launch hears on CPU where it uses others
+                                  that it has not stored; NULL: all */
 } TilecHostLaunch;
 
 /* Runs one launch to its end on the calling thread plus num_threads - 1 more.

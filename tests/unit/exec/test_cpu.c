@@ -126,6 +126,40 @@ negative_and_far_indices_stay_with_their_buffer(void **state)
    }
 }
 
+/* A buffer that is older than the run, and of which something has written the beginning alone. */
+static void
+unwritten_ends_are_seen(void **state)
+{
+   (void)state;
+   static float x[8], y[8];
+   static const char source[] = "def k(x: *fp32, y: *fp32, n: i32):\n"
+                                "    i = arange(0, 8)\n"
+                                "    store(y + i, load(x + i, i < n, other=0.0))\n";
+   for (int32_t n = 0; n <= 8; n++) {
+      Case c;
+      Warnings w = {0};
+      TlExecOptions watched = {.threads = 1, .watched = true, .warn = keep_warning, .user = &w};
+      TlExecArg from = BUF(x), to = BUF(y);
+      from.unwritten = 3 * sizeof x[0];
+      to.unwritten = sizeof y;
+      CASE(c, source, 1, &watched, from, to, NUM(n));
+      assert_int_equal(c.status, TL_EXEC_OK);
+      assert_int_equal(w.num, n > 5);
+      if (w.num) {
+         assert_int_equal(w.list[0].kind, TL_FAULT_UNDEFINED_SEEN);
+         assert_int_equal(w.list[0].element[0], 5);
+         c.text = render(&c.r, &w.list[0]);
+         expect_text(&c,
+                     "'store' depends on an undefined value; x[5] is read before it is written");
+         expect_text(&c, "nothing has written that memory");
+      }
+      sema_run_free(&c.r);
+      CASE(c, source, 1, &checked, from, to, NUM(n));
+      assert_int_equal(c.fault.kind, n > 5 ? TL_FAULT_UNDEFINED : TL_FAULT_NONE);
+      sema_run_free(&c.r);
+   }
+}
+
 /* Passes leave undefined values: zero in a plain run, a fault where a checked one stores it. */
 static void
 poison_is_seen(void **state)
@@ -925,6 +959,7 @@ test_cpu(void)
       cmocka_unit_test(access_past_the_end_is_located),
       cmocka_unit_test(negative_and_far_indices_stay_with_their_buffer),
       cmocka_unit_test(poison_is_seen),
+      cmocka_unit_test(unwritten_ends_are_seen),
       cmocka_unit_test(masks_protect),
       cmocka_unit_test(races_of_programs_are_warned_of),
       cmocka_unit_test(arguments_are_checked),

@@ -111,6 +111,7 @@ fill_arg(TilecArgInfo *a, const TilecParamDecl *d, char *item)
 {
    a->name = d->name;
    a->type = item;
+   a->is_const = mock.is_const;
    char *colon = strchr(item, ':');
    if (d->is_constexpr) {
       a->type = "constexpr";

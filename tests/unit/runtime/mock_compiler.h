@@ -18,6 +18,7 @@ typedef struct MockCompiler {
    TilecTma tma;
    const TilecHiddenArg *map; /* of compiles with tma on; NULL = none */
    const char *short_when;    /* of compiles without short_programs and with tma on */
+   bool is_const;             /* nothing is written through any pointer */
    bool short_programs, lints;
    TilecStatus fail;           /* of the next compile; with BAD_SOURCE a diagnostic is made */
    const char *warning;        /* rendered; a diagnostic of every compile; NULL = none */

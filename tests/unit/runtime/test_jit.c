@@ -215,6 +215,7 @@ mistakes_are_reported(void **state)
 
 static TilecHostLaunch seen;
 static TilecArg seen_args[8];
+static uint64_t seen_written;
 static TilecStatus run_answer;
 static const char *fault_text;
 
@@ -223,6 +224,7 @@ run(const TilecHostLaunch *launch, TilecFault *fault)
 {
    seen = *launch;
    memcpy(seen_args, launch->args, launch->num_args * sizeof seen_args[0]);
+   seen_written = launch->written[0];
    if (run_answer == TILEC_FAULT)
       *fault = (TilecFault){.file = "x.tile",
                             .line = 4,
@@ -296,6 +298,67 @@ host_executor_runs_the_program(void **state)
    TilecKernelUse use;
    assert_int_equal(tilec_kernel_use(kernel, 0, &use), TILEC_UNSUPPORTED);
    tilec_buffer_free(b);
+   stop();
+}
+
+/* A launch is told how much of a buffer something may have written. */
+static void
+host_launches_know_what_is_written(void **state)
+{
+   (void)state;
+   static char data[64];
+   TilecBuffer *b, *other;
+   start(TILEC_ON_CPU);
+   mock.run = run;
+   mock.is_const = true;
+   run_answer = TILEC_OK;
+   assert_int_equal(tilec_buffer_new(rt, sizeof data, &b), TILEC_OK);
+   assert_int_equal(tilec_buffer_new(rt, sizeof data, &other), TILEC_OK);
+   for (int step = 0; step < 7; step++) {
+      static const uint64_t wanted[] = {0, 16, 16, 24, 40, 64, UINT64_MAX};
+      TilecArg x = tilec_view(TILEC_FP16, b, 0);
+      switch (step) {
+      case 1:
+         assert_int_equal(tilec_buffer_upload(b, 8, data, 8, NULL), TILEC_OK);
+         break;
+      case 2:
+         assert_int_equal(tilec_buffer_upload(b, 0, data, 4, NULL), TILEC_OK);
+         break;
+      case 3:
+         assert_int_equal(tilec_buffer_fill(b, 16, 1, 8, NULL), TILEC_OK);
+         break;
+      case 4:
+         assert_int_equal(tilec_buffer_copy(b, 32, other, 0, 8, NULL), TILEC_OK);
+         break;
+      case 5:
+         assert_non_null(tilec_buffer_address(b)); /* who has it may write there */
+         break;
+      case 6:
+         x = tilec_ptr(TILEC_FP16, data, sizeof data);
+         break;
+      default:
+         break;
+      }
+      assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, INT64_C(9), 5u), TILEC_OK);
+      assert_true(seen_written == wanted[step]);
+   }
+   assert_int_equal(
+      TILEC_LAUNCH(kernel, 0, 3, 2, 1, tilec_view(TILEC_FP16, b, 16), 64, 0.25, INT64_C(9), 5u),
+      TILEC_OK);
+   assert_true(seen_written == 48);
+   tilec_buffer_free(b);
+   tilec_buffer_free(other);
+   stop();
+   start(TILEC_ON_CPU); /* what a launch may store counts from then on */
+   mock.run = run;
+   TilecBuffer *stored;
+   assert_int_equal(tilec_buffer_new(rt, sizeof data, &stored), TILEC_OK);
+   for (int i = 0; i < 2; i++) {
+      TilecArg x = tilec_view(TILEC_FP16, stored, 0);
+      assert_int_equal(TILEC_LAUNCH(kernel, 0, 3, 2, 1, x, 64, 0.25, INT64_C(9), 5u), TILEC_OK);
+      assert_true(seen_written == (i ? 64 : 0));
+   }
+   tilec_buffer_free(stored);
    stop();
 }
 
@@ -859,6 +922,7 @@ test_jit(void)
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_compile_per_set_of_facts),
       cmocka_unit_test(mistakes_are_reported),
+      cmocka_unit_test(host_launches_know_what_is_written),
       cmocka_unit_test(host_launches_warn),
       cmocka_unit_test(host_executor_runs_the_program),
       cmocka_unit_test(racing_misses_compile_once),
