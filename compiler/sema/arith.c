@@ -721,6 +721,24 @@ logical(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
    return tl_sv_value(tl_b2(&s->b, op == TL_AST_OP_AND ? TL_OP_AND : TL_OP_OR, x, y));
 }
 
+/* What a power is written as: the common ones have functions of their own. */
+static const char *
+power_text(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   const char *x = name_or(s, a, "x");
+   double y = b->kind == TL_SV_FLOAT                 ? b->f
+              : b->kind == TL_SV_INT && !b->is_large ? (double)b->i
+                                                     : 0;
+   if (y == 2 || y == 3)
+      return tl_arena_printf(s->arena, "multiply: %s * %s%s%s", x, x, y == 3 ? " * " : "",
+                             y == 3 ? x : "");
+   if (y == -1)
+      return tl_arena_printf(s->arena, "divide: 1 / %s", x);
+   if ((y == 0.5 || y == -0.5) && is_float(a))
+      return tl_arena_printf(s->arena, "write tl.%s(%s)", y < 0 ? "rsqrt" : "sqrt", x);
+   return "multiply (x * x), or use tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)";
+}
+
 static bool
 is_operand(const TlSv *v)
 {
@@ -738,7 +756,7 @@ tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       return logical(s, op, a, b, range);
    if (op == TL_AST_OP_POW) {
       tl_report(s->diags, E0288, range, tl_sv_text(s, a), tl_sv_text(s, b));
-      tl_help(s->diags, "multiply (x * x), or use tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
+      tl_help(s->diags, "%s", power_text(s, a, b));
       return tl_sv_poison();
    }
    if (binary_ops[op].rule == NO_RULE)
