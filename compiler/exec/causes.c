@@ -614,6 +614,54 @@ tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
    return false;
 }
 
+/* ---- indices from memory ---- */
+/* The load whose value the index is computed from; NULL: none, or several. */
+static const TlOp *
+loaded_index(const TlValue *v, unsigned depth, bool *is_several)
+{
+   enum { MAX_DEPTH = 16 };
+   const TlOp *op = v->def, *found = NULL;
+   if (!op || op->num_regions || depth > MAX_DEPTH)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD) {
+      const TlType *elem = tl_type_elem(v->type);
+      return elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) ? op : NULL;
+   }
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlOp *in = loaded_index(tl_arg(op, i), depth + 1, is_several);
+      *is_several |= in && found && in != found;
+      found = in ? in : found;
+   }
+   return found;
+}
+
+/* The argument whose memory pointers lead to; NULL: not known. */
+static const TlValue *
+array_of(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_ADDPTR || v->def->opcode == TL_OP_SPLAT ||
+                     v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS))
+      v = tl_arg(v->def, 0);
+   return v->def || v->block->region->parent ? NULL : v;
+}
+
+/* table + token * DIM + d, of a token that is none. */
+static const char *
+of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
+{
+   bool is_several = false;
+   const TlOp *load = loaded_index(tl_arg(access, 0), 0, &is_several);
+   const TlValue *array = load ? array_of(tl_arg(load, 0)) : NULL;
+   const char *name = load ? tl_result(load, 0)->name : NULL;
+   if (is_several || !array || !array->name || strcmp(array->name, f->buffer) == 0)
+      return NULL;
+   name = name ? name : "i";
+   return tl_arena_printf(l->arena,
+                          "the index comes of what '%s' holds: a mask, such as (%s >= 0) & (%s < "
+                          "rows), keeps out what is none",
+                          array->name, name, name);
+}
+
 /* ---- the cause of a fault ---- */
 /* The access that stands there. */
 static const TlOp *
@@ -668,15 +716,20 @@ broken_promise(const TlLaunched *l, const TlExecFault *f)
 const char *
 tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
 {
-   bool is_outside = f->kind == TL_FAULT_BOUNDS && f->byte >= 0 && f->buffer_bytes &&
-                     f->mask != TL_EXEC_MASK_BLOCK && f->mask != TL_EXEC_MASK_NO_CHECK;
+   bool is_beside = f->kind == TL_FAULT_BOUNDS && f->buffer_bytes &&
+                    f->mask != TL_EXEC_MASK_BLOCK && f->mask != TL_EXEC_MASK_NO_CHECK;
+   bool is_outside = is_beside && f->byte >= 0;
    bool is_left = f->kind == TL_FAULT_UNWRITTEN || f->kind == TL_FAULT_UNREAD;
-   const TlOp *op = is_outside || is_left ? access_at(l, f) : NULL;
+   const TlOp *op = is_beside || is_left ? access_at(l, f) : NULL;
    TlReach r;
    Exchange x;
    if (f->kind == TL_FAULT_ASSUME && !f->value)
       return broken_promise(l, f);
-   if (!op || !tl_reach_of(l, op, &r) || strcmp(name_of(l, r.arg), f->buffer) != 0)
+   const char *loaded = op && is_beside ? of_loaded_index(l, op, f) : NULL;
+   if (loaded)
+      return loaded;
+   if (!op || !(is_outside || is_left) || !tl_reach_of(l, op, &r) ||
+       strcmp(name_of(l, r.arg), f->buffer) != 0)
       return NULL;
    const char *last = is_outside ? too_far_in_last_round(l, &r) : NULL;
    if (last)
