@@ -142,7 +142,8 @@ class Unseen(Mistake):
              "mistakes_unseen_21.txt", "mistakes_unseen_22.txt", "mistakes_unseen_23.txt",
              "mistakes_unseen_24.txt", "mistakes_unseen_25.txt", "mistakes_unseen_26.txt",
              "mistakes_unseen_27.txt", "mistakes_unseen_28.txt", "mistakes_unseen_29.txt",
-             "mistakes_unseen_30.txt", "mistakes_unseen_31.txt")
+             "mistakes_unseen_30.txt", "mistakes_unseen_31.txt", "mistakes_unseen_33.txt",
+             "mistakes_unseen_34.txt")
 
     @staticmethod
     def words(line):
@@ -214,6 +215,7 @@ def answer_of_program(tilec, folder, m):
     """What a program in Python or C is told by the library beside TILEC."""
     library = os.path.join(os.path.dirname(tilec), "../runtime/libtilec.so")
     environment = {**os.environ, "TILEC_LIBRARY": library, "PYTHONDONTWRITEBYTECODE": "1",
+                   "PYTHON": sys.executable,
                    "PYTHONPATH": os.path.join(ROOT, "runtime/python"),
                    "TILEC_CMAKE": os.path.join(ROOT, "cmake"),
                    "PATH": os.path.dirname(tilec) + os.pathsep + os.environ.get("PATH", "")}
@@ -253,7 +255,8 @@ def main():
     tilec = os.path.abspath(tilec)
     mistakes = [m for m in read(kind) if not only or m.name in only]
     if not importlib.util.find_spec("numpy"):
-        mistakes = [m for m in mistakes if m.command != "python" or "numpy" not in m.source]
+        mistakes = [m for m in mistakes if "numpy" not in m.source or
+                    (m.command != "python" and "$PYTHON" not in m.source)]
         print("programs that need numpy are left out: it is not installed")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         write_file(os.path.join(folder, "kernels.py"), KERNELS.encode())
