@@ -230,7 +230,8 @@ first_word(const char **at)
    return len;
 }
 
-/* BLOCK_M of BLOCK_SIZE_M: two words or more, and the longer name has one besides. */
+/* BLOCK_M of BLOCK_SIZE_M: two words or more, and the longer name has one besides, behind the
+ * first. */
 static bool
 lacks_one_word(const char *shorter, const char *longer)
 {
@@ -239,7 +240,7 @@ lacks_one_word(const char *shorter, const char *longer)
       const char *a = shorter, *b = longer;
       size_t na = first_word(&a), nb = first_word(&b);
       bool is_same = na == nb && na && strncasecmp(shorter, longer, na) == 0;
-      if (!is_same && besides++)
+      if (!is_same && (besides++ || !words))
          return false;
       shorter = is_same ? a : shorter;
       words += is_same;

@@ -725,17 +725,19 @@ logical(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 static const char *
 power_text(TlSema *s, const TlSv *a, const TlSv *b)
 {
-   const char *x = name_or(s, a, "x");
+   const char *x = name_or(s, a, "x"), *way = NULL;
    double y = b->kind == TL_SV_FLOAT                 ? b->f
               : b->kind == TL_SV_INT && !b->is_large ? (double)b->i
                                                      : 0;
    if (y == 2 || y == 3)
-      return tl_arena_printf(s->arena, "multiply: %s * %s%s%s", x, x, y == 3 ? " * " : "",
-                             y == 3 ? x : "");
-   if (y == -1)
-      return tl_arena_printf(s->arena, "divide: 1 / %s", x);
-   if ((y == 0.5 || y == -0.5) && is_float(a))
-      return tl_arena_printf(s->arena, "write tl.%s(%s)", y < 0 ? "rsqrt" : "sqrt", x);
+      way = tl_arena_printf(s->arena, "multiply: %s * %s%s%s", x, x, y == 3 ? " * " : "",
+                            y == 3 ? x : "");
+   else if (y == -1)
+      way = tl_arena_printf(s->arena, "divide: 1 / %s", x);
+   else if ((y == 0.5 || y == -0.5) && is_float(a))
+      way = tl_arena_printf(s->arena, "write tl.%s(%s)", y < 0 ? "rsqrt" : "sqrt", x);
+   if (way)
+      return tl_arena_printf(s->arena, "%s; others are libdevice.pow(x, y)", way);
    return "multiply (x * x), or use tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)";
 }
 

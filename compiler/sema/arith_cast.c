@@ -309,7 +309,8 @@ help_same_width(TlSema *s, const TlType *from, const TlType *wanted)
 {
    static const TlDtype floats[] = {TL_FP16, TL_FP32, TL_FP64};
    unsigned bits = width_of(from);
-   if (from->kind != TL_TYPE_SCALAR || from->dtype == TL_I1 || wanted->kind != TL_TYPE_SCALAR)
+   if (from->kind != TL_TYPE_SCALAR || from->dtype == TL_I1 || wanted->kind != TL_TYPE_SCALAR ||
+       tl_dtype_is_int(from->dtype) == tl_dtype_is_int(wanted->dtype))
       return;
    const char *name = NULL;
    if (tl_dtype_is_int(wanted->dtype))
