@@ -57,6 +57,7 @@ typedef struct TlCompilation {
    TlAstModule *ast;            /* of the main source; NULL for .tir files */
    TlSema *sema;                /* likewise */
    struct TlNames *names;       /* likewise, by tl_check, and where lints are kept */
+   bool keeps_asserts;          /* TlCompileExtra: launches of a tilec_program only tell of them */
    const TlDiag *lints;         /* not among the diagnostics; in order */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */

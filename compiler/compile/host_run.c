@@ -548,6 +548,8 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
    bool tells = l.on_warning && is_news(program, l.grid);
-   TlHostExtra extra = {.tells = tells, .checks = tells ? TL_HOST_WATCHED : TL_HOST_PLAIN};
+   TlHostExtra extra = {.tells = tells,
+                        .checks = tells ? TL_HOST_WATCHED : TL_HOST_PLAIN,
+                        .spares_asserts = program->comp.keeps_asserts};
    return tl_run_host(&program->comp, &l, &extra, fault);
 }
