@@ -78,7 +78,7 @@ check_conversion(TlLintFacts *f, const TlOp *op)
       return;
    if (!is_scaled(before_limits(v)))
       return;
-   tl_report(s->diags, W0299, op->range, tl_dtype_info[to->dtype].text);
+   tl_report(s->diags, W0362, op->range, tl_dtype_info[to->dtype].text);
    if (v->name)
       tl_help(s->diags, "round it before: libdevice.rint(%.40s), or tl.floor(%.40s + 0.5)", v->name,
               v->name);
