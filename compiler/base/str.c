@@ -221,6 +221,34 @@ distance(const char *name, const char *candidate, unsigned limit)
    return tl_edit_distance(lower[0], lower[1], limit);
 }
 
+/* The length of the first word of BLOCK_SIZE_M, and where the next begins. */
+static size_t
+first_word(const char **at)
+{
+   size_t len = strcspn(*at, "_");
+   *at += len + ((*at)[len] == '_');
+   return len;
+}
+
+/* BLOCK_M of BLOCK_SIZE_M: two words or more, and the longer name has one besides, behind the
+ * first. */
+static bool
+lacks_one_word(const char *shorter, const char *longer)
+{
+   unsigned words = 0, besides = 0;
+   while (*longer) {
+      const char *a = shorter, *b = longer;
+      size_t na = first_word(&a), nb = first_word(&b);
+      bool is_same = na == nb && na && strncasecmp(shorter, longer, na) == 0;
+      if (!is_same && (besides++ || !words))
+         return false;
+      shorter = is_same ? a : shorter;
+      words += is_same;
+      longer = b;
+   }
+   return !*shorter && words >= 2 && besides == 1;
+}
+
 void
 tl_nearest_try(TlNearest *n, const char *candidate)
 {
@@ -234,7 +262,8 @@ tl_nearest_try(TlNearest *n, const char *candidate)
    size_t room = strlen(candidate);
    bool is_end = len > 3 && room > len && room - len <= 4 && candidate[room - len - 1] == '_' &&
                  strcmp(candidate + room - len, n->name) == 0; /* warps for num_warps */
-   if (d > limit && (is_short || is_end))
+   bool is_word_more = lacks_one_word(candidate, n->name) || lacks_one_word(n->name, candidate);
+   if (d > limit && (is_short || is_end || is_word_more))
       d = limit;
    if (d < n->distance && has_common && strcmp(n->name, candidate) != 0) {
       n->distance = d;

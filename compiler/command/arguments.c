@@ -186,6 +186,15 @@ pointee(const char *type, TlDtype *out)
    return tl_dtype_from_text(type, strcspn(type, ":"), out);
 }
 
+/* A file of raw bits, which numpy keeps of types that it has no word for. */
+static bool
+is_file_of_bits(const char *text, TlDtype is, TlDtype want)
+{
+   bool has_word = want == TL_FP16 || want == TL_FP32 || want == TL_FP64;
+   return text[0] == '@' && tl_dtype_is_int(is) && tl_dtype_is_float(want) && !has_word &&
+          tl_dtype_info[is].bits == tl_dtype_info[want].bits;
+}
+
 /* An array of other elements than the parameter's, and how it becomes one: a file by numpy, a made
  * one by the word for its type. */
 static bool
@@ -194,6 +203,11 @@ refuse_elements(const TlCmdArgs *all, const TlCmdArg *a, const char *text, TlDty
    const char *name = a->param->name, *is = tl_dtype_info[a->value.array.dtype].text;
    const char *colon = strchr(text, ':'), *after = colon ? colon + 1 + strlen(is) : "";
    const char *way = "convert the array (numpy: array.astype(..))";
+   if (is_file_of_bits(text, a->value.array.dtype, want))
+      return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: if these are the "
+                           "bits of %s, write --arg %s=%s:%s",
+                           name, is, all->file, a->param->type, tl_dtype_info[want].text, name,
+                           text, tl_dtype_info[want].text);
    if (text[0] != '@' && colon && tl_starts_with(colon + 1, is))
       way = tl_arena_printf(all->c->arena, "write --arg %s=%.*s:%s%.80s", name, (int)(colon - text),
                             text, tl_dtype_info[want].text, after);

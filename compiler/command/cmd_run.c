@@ -486,6 +486,13 @@ note_whole_arrays(RunState *r, const TilecArg *args, size_t n, TlHostExtra *extr
    extra->dims = dims;
 }
 
+/* A run on the CPU executor tells of assertions that fail where they would be left out. */
+static bool
+keeps_asserts(const RunState *r)
+{
+   return !r->rt && !r->on_sim && !r->o.check && !tl_option(&r->c->cl, TL_OPT_EMIT);
+}
+
 static int
 run_on_cpu(RunState *r)
 {
@@ -502,6 +509,7 @@ run_on_cpu(RunState *r)
    TlHostExtra extra = {.checks = r->o.check                ? TL_HOST_CHECKED
                                   : profile || r->time_runs ? TL_HOST_PLAIN /* they cost time */
                                                             : TL_HOST_WATCHED,
+                        .spares_asserts = keeps_asserts(r),
                         .as_json = tl_cmd_is_json(r->c),
                         .in_color = r->c->color};
    note_new_arrays(r, args, n, &extra);
@@ -780,6 +788,7 @@ compile_and_run(RunState *r)
    TilecStage needed = r->rt ? TILEC_STAGE_PTX : r->on_sim ? TILEC_STAGE_LOWERED : TILEC_STAGE_IR;
    r->o.stop_after = shown > needed ? TILEC_STAGE_PTX : needed;
    r->extra.lints = !r->rt && wants_warnings(r);
+   r->extra.keeps_asserts = keeps_asserts(r);
    TilecStatus status = r->rt ? tl_cmd_compile_cached(r->c, &r->comp, &r->o, &r->extra, &r->image)
                               : tl_compile(&r->comp, &r->o, &r->extra);
    if (status == TILEC_OK && shown && r->comp.text[shown])

@@ -79,6 +79,20 @@ is_bare_option(const TlCommand *c, const char *word)
    return false;
 }
 
+/* -D NAME VALUE, NAME = VALUE, NAME =VALUE, NAME= VALUE: what follows was taken for a file. */
+static int
+refuse_parted_definition(const TlCommand *c, const char *text)
+{
+   const char *found = c->cl.operands.data[1], *value = found;
+   size_t len = strcspn(text, "=");
+   if (!text[len] && *value == '=')
+      value++;
+   if (!*value)
+      value = c->cl.operands.len > 2 ? c->cl.operands.data[2] : "VALUE";
+   return tl_cmd_misuse("-D takes NAME=VALUE, one word; found '%s' and '%s': write -D %.*s=%s",
+                        text, found, (int)len, text, value);
+}
+
 int
 tl_cmd_one_file(const TlCommand *c)
 {
@@ -86,9 +100,8 @@ tl_cmd_one_file(const TlCommand *c)
    bool takes_arg = tl_option_rows[TL_OPT_ARG].commands & c->cl.command;
    size_t at = 0;
    for (const char *text; (text = tl_option_next(&c->cl, TL_OPT_DEFINE, &at));)
-      if (!strchr(text, '=') && c->cl.operands.len > 1)
-         return tl_cmd_misuse("-D takes NAME=VALUE, one word; found '%s': write -D %s=%s", text,
-                              text, c->cl.operands.data[1]);
+      if (c->cl.operands.len > 1 && (!strchr(text, '=') || text[strlen(text) - 1] == '='))
+         return refuse_parted_definition(c, text);
    at = 0;
    for (const char *text; takes_arg && (text = tl_option_next(&c->cl, TL_OPT_ARG, &at));)
       if (!strchr(text, '='))

@@ -36,6 +36,7 @@ typedef struct TlCompileExtra {
    void (*reached)(void *user, const TlFunc *f);
    void *reached_user;
    bool has_block_each;       /* the launcher knows no grid but the program's own */
+   bool keeps_asserts;        /* device_assert is compiled in, for whoever runs it to tell of */
    bool lints;                /* keeps what tl_check would warn of in the first entry: `lints` */
    bool watch;                /* tl_check: keeps names and values for queries, stops at types */
    TlWarnings warnings;       /* zero: what every command shows */
@@ -56,6 +57,7 @@ typedef struct TlCompilation {
    TlAstModule *ast;            /* of the main source; NULL for .tir files */
    TlSema *sema;                /* likewise */
    struct TlNames *names;       /* likewise, by tl_check, and where lints are kept */
+   bool keeps_asserts;          /* TlCompileExtra: launches of a tilec_program only tell of them */
    const TlDiag *lints;         /* not among the diagnostics; in order */
    uint32_t file;               /* the main source */
    TL_VEC(TlEntry) entries;     /* at least one from TYPED on */
@@ -131,7 +133,8 @@ typedef struct TlHostExtra {
    const uint64_t *const *dims; /* and its sizes; NULL: that is not */
    const unsigned *shape_rank;  /* likewise, of any array that is known, for words alone */
    const uint64_t *const *shape;
-   bool tells_rows; /* that it is accessed by other rows is told */
+   bool spares_asserts; /* compiled with keeps_asserts: one that fails is told of */
+   bool tells_rows;     /* that it is accessed by other rows is told */
    /* The grid for other arguments, by the kernel's own expression; NULL, false: it is given. */
    bool (*grid_for)(void *user, const struct TlExecArg *args, unsigned num, uint32_t grid[3]);
    void *grid_user;

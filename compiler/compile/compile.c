@@ -375,6 +375,7 @@ type_kernels(Run *r)
 {
    const TilecCompileOptions *o = r->options;
    TlSpecialization spec = tl_specialization_for(r->comp, o);
+   spec.keeps_asserts = r->extra->keeps_asserts;
    const TlEntrySpec asked = {o->kernel, o->signature}, *specs = &asked;
    size_t num = 1;
    if (r->extra->num_entries) {

@@ -281,6 +281,25 @@ warn_of_short_grid(HostRun *h)
    tl_help(&h->diags, "a division that rounds up counts the last block, too: %s", x.help);
 }
 
+/* k[(cdiv(W, 32), cdiv(H, 32))](..), where axis 0 is that of H. */
+static void
+warn_of_turned_grid(HostRun *h)
+{
+   TlLaunched *l = &h->launched;
+   TlTurnedGrid x;
+   if (!l->func || !(h->extra.tells || h->extra.tells_rows) || h->diags.first ||
+       !tl_exec_turned_grid(l, &x))
+      return;
+   const TlCoord *a = &x.a, *b = &x.b;
+   tl_report(&h->diags, W0619, x.op->range, l->grid[a->axis], a->axis, l->grid[b->axis], b->axis,
+             a->limit_name, (long long)a->limit, l->grid[b->axis], b->limit_name,
+             (long long)b->limit, l->grid[a->axis]);
+   tl_help(&h->diags,
+           "the block of axis %d is of '%.40s', that of axis %d of '%.40s': give the grid "
+           "their numbers in this order",
+           a->axis, a->limit_name, b->axis, b->limit_name);
+}
+
 /* k[(rows,)](.., cols, BLOCK=256), where a row is longer. */
 static void
 warn_of_short_block(HostRun *h)
@@ -318,6 +337,7 @@ run_typed(HostRun *h, const TlExecArg *args, unsigned n)
    TlExecOptions o = {.threads = h->launch->num_threads,
                       .checked = h->extra.checks == TL_HOST_CHECKED,
                       .watched = h->extra.checks == TL_HOST_WATCHED,
+                      .spares_asserts = h->extra.spares_asserts,
                       .watch_ms = h->extra.tells ? BRIEF_MS : 0,
                       .max_ms = h->launch->timeout_ms,
                       .cancel = h->launch->cancel,
@@ -429,6 +449,7 @@ run(HostRun *h)
    status = result[is_sim ? run_lowered(h, args, n) : run_typed(h, args, n)];
    if (status == TILEC_OK) {
       warn_of_rows(h);
+      warn_of_turned_grid(h);
       warn_of_short_grid(h);
       warn_of_short_block(h);
    }
@@ -527,6 +548,8 @@ tilec_program_run_cpu(const TilecProgram *program, const TilecHostLaunch *launch
    size_t size = launch->struct_size < sizeof l ? launch->struct_size : sizeof l;
    memcpy(&l, launch, size);
    bool tells = l.on_warning && is_news(program, l.grid);
-   TlHostExtra extra = {.tells = tells, .checks = tells ? TL_HOST_WATCHED : TL_HOST_PLAIN};
+   TlHostExtra extra = {.tells = tells,
+                        .checks = tells ? TL_HOST_WATCHED : TL_HOST_PLAIN,
+                        .spares_asserts = program->comp.keeps_asserts};
    return tl_run_host(&program->comp, &l, &extra, fault);
 }

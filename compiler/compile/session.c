@@ -261,6 +261,8 @@ compile(TilecProgram *p, const TilecCompileOptions *o, const TlCompileExtra *ext
 {
    TlCompileExtra mine = *extra;
    mine.lints = o->lints;
+   mine.keeps_asserts = o->lints && o->stop_after == TILEC_STAGE_IR && !o->check;
+   p->comp.keeps_asserts = mine.keeps_asserts;
    return tl_compile(&p->comp, o, &mine);
 }
 

@@ -261,9 +261,37 @@ too_far_in_last_round(TlLaunched *l, const TlReach *r)
    return NULL;
 }
 
+/* numpy's strides, which are in bytes: in elements all that is reached is the array, exactly. */
+static const char *
+strides_in_bytes(TlLaunched *l, const TlReach *r)
+{
+   const TlType *elem = tl_type_elem(l->func->body->block->args[r->arg]->type)->elem;
+   int64_t size = elem->kind == TL_TYPE_SCALAR ? tl_dtype_info[elem->dtype].bytes : 1;
+   int64_t end = r->start + 1;
+   TlSb sb;
+   tl_sb_init(&sb, l->arena);
+   for (unsigned i = 0; i < r->num; i++) {
+      const TlCoord *c = &r->coord[i];
+      if (!c->step_name || c->step % size)
+         return NULL;
+      end += (c->num - 1) * (c->step / size);
+      tl_sb_printf(&sb, "%s%s=%lld", i ? ", " : "", c->step_name, (long long)(c->step / size));
+   }
+   if (size == 1 || !r->num || end != tl_reach_count(l, r->arg))
+      return NULL;
+   return tl_arena_printf(l->arena,
+                          "'%s' is %lld, the stride in bytes, as numpy has it; a kernel counts "
+                          "elements, here of %lld bytes: %s",
+                          r->coord[0].step_name, (long long)r->coord[0].step, (long long)size,
+                          tl_sb_cstr(&sb));
+}
+
 static const char *
 too_far(TlLaunched *l, const TlReach *r)
 {
+   const char *bytes = strides_in_bytes(l, r);
+   if (bytes)
+      return bytes;
    int64_t row = tl_reach_row(l, r->arg);
    if (r->num == 1)
       return too_far_alone(l, r);
@@ -534,6 +562,39 @@ tl_exec_short_grid(TlLaunched *l, TlShortGrid *out)
    return false;
 }
 
+/* How many programs the coordinate needs, where one has a block of it, a mask ends it and no loop
+ * goes on; 0: it is another. */
+static int64_t
+programs_wanted(const TlLaunched *l, const TlCoord *c)
+{
+   bool is_block = c->axis >= 0 && c->limit_name && !c->has_rounds && !c->wraps && c->lanes > 0 &&
+                   c->natural == c->lanes * (int64_t)l->grid[c->axis];
+   return is_block ? (c->limit + c->lanes - 1) / c->lanes : 0;
+}
+
+bool
+tl_exec_turned_grid(TlLaunched *l, TlTurnedGrid *out)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach r;
+      if (op->opcode != TL_OP_STORE || !tl_reach_of(l, op, &r))
+         continue;
+      for (unsigned i = 0; i < r.num; i++)
+         for (unsigned k = 0; k < i; k++) {
+            const TlCoord *a = &r.coord[i], *b = &r.coord[k];
+            if (a->axis < 0 || b->axis < 0 || l->grid[a->axis] == l->grid[b->axis] ||
+                programs_wanted(l, a) != l->grid[b->axis] ||
+                programs_wanted(l, b) != l->grid[a->axis])
+               continue;
+            bool is_first = a->axis < b->axis;
+            *out = (TlTurnedGrid){.op = op, .a = is_first ? *a : *b, .b = is_first ? *b : *a};
+            return true;
+         }
+   }
+   return false;
+}
+
 /* The lanes are all of it: nothing else comes as far as the limit in the same array's rows. */
 bool
 tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
@@ -561,6 +622,54 @@ tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
    return false;
 }
 
+/* ---- indices from memory ---- */
+/* The load whose value the index is computed from; NULL: none, or several. */
+static const TlOp *
+loaded_index(const TlValue *v, unsigned depth, bool *is_several)
+{
+   enum { MAX_DEPTH = 16 };
+   const TlOp *op = v->def, *found = NULL;
+   if (!op || op->num_regions || depth > MAX_DEPTH)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD) {
+      const TlType *elem = tl_type_elem(v->type);
+      return elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) ? op : NULL;
+   }
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlOp *in = loaded_index(tl_arg(op, i), depth + 1, is_several);
+      *is_several |= in && found && in != found;
+      found = in ? in : found;
+   }
+   return found;
+}
+
+/* The argument whose memory pointers lead to; NULL: not known. */
+static const TlValue *
+array_of(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_ADDPTR || v->def->opcode == TL_OP_SPLAT ||
+                     v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS))
+      v = tl_arg(v->def, 0);
+   return v->def || v->block->region->parent ? NULL : v;
+}
+
+/* table + token * DIM + d, of a token that is none. */
+static const char *
+of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
+{
+   bool is_several = false;
+   const TlOp *load = loaded_index(tl_arg(access, 0), 0, &is_several);
+   const TlValue *array = load ? array_of(tl_arg(load, 0)) : NULL;
+   const char *name = load ? tl_result(load, 0)->name : NULL;
+   if (is_several || !array || !array->name || strcmp(array->name, f->buffer) == 0)
+      return NULL;
+   name = name ? name : "i";
+   return tl_arena_printf(l->arena,
+                          "the index comes of what '%s' holds: a mask, such as (%s >= 0) & (%s < "
+                          "rows), keeps out what is none",
+                          array->name, name, name);
+}
+
 /* ---- the cause of a fault ---- */
 /* The access that stands there. */
 static const TlOp *
@@ -575,16 +684,60 @@ access_at(const TlLaunched *l, const TlExecFault *f)
    return NULL;
 }
 
+/* ---- promises ---- */
+/* "'n' is 100", of the integer arguments that v is computed from; `seen` has those that are
+ * there. */
+static void
+given_numbers(const TlLaunched *l, const TlValue *v, unsigned depth, TlSb *sb, uint64_t *seen)
+{
+   enum { MAX_DEPTH = 8 };
+   const TlOp *op = v->def;
+   bool is_number = v->type->kind == TL_TYPE_SCALAR && tl_dtype_is_int(v->type->dtype);
+   if (!op && is_number && v->name && !v->block->region->parent && v->index < l->num_args &&
+       v->index < 64 && !(*seen >> v->index & 1)) {
+      *seen |= UINT64_C(1) << v->index;
+      tl_sb_printf(sb, "%s'%s' is %lld", sb->len ? ", " : "", v->name,
+                   (long long)tl_bits_to_int(v->type->dtype, l->args[v->index].bits));
+   }
+   for (unsigned i = 0; op && !op->num_regions && depth < MAX_DEPTH && i < op->num_args; i++)
+      given_numbers(l, tl_arg(op, i), depth + 1, sb, seen);
+}
+
+static const char *
+broken_promise(const TlLaunched *l, const TlExecFault *f)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      bool is_it = op->opcode == TL_OP_ASSUME && op->range.file == f->range.file &&
+                   op->range.begin == f->range.begin && op->range.end == f->range.end;
+      TlSb sb;
+      uint64_t seen = 0;
+      tl_sb_init(&sb, l->arena);
+      if (is_it)
+         given_numbers(l, tl_arg(op, 0), 0, &sb, &seen);
+      if (sb.len)
+         return tl_sb_cstr(&sb);
+   }
+   return NULL;
+}
+
 const char *
 tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
 {
-   bool is_outside = f->kind == TL_FAULT_BOUNDS && f->byte >= 0 && f->buffer_bytes &&
-                     f->mask != TL_EXEC_MASK_BLOCK && f->mask != TL_EXEC_MASK_NO_CHECK;
+   bool is_beside = f->kind == TL_FAULT_BOUNDS && f->buffer_bytes &&
+                    f->mask != TL_EXEC_MASK_BLOCK && f->mask != TL_EXEC_MASK_NO_CHECK;
+   bool is_outside = is_beside && f->byte >= 0;
    bool is_left = f->kind == TL_FAULT_UNWRITTEN || f->kind == TL_FAULT_UNREAD;
-   const TlOp *op = is_outside || is_left ? access_at(l, f) : NULL;
+   const TlOp *op = is_beside || is_left ? access_at(l, f) : NULL;
    TlReach r;
    Exchange x;
-   if (!op || !tl_reach_of(l, op, &r) || strcmp(name_of(l, r.arg), f->buffer) != 0)
+   if (f->kind == TL_FAULT_ASSUME && !f->value)
+      return broken_promise(l, f);
+   const char *loaded = op && is_beside ? of_loaded_index(l, op, f) : NULL;
+   if (loaded)
+      return loaded;
+   if (!op || !(is_outside || is_left) || !tl_reach_of(l, op, &r) ||
+       strcmp(name_of(l, r.arg), f->buffer) != 0)
       return NULL;
    const char *last = is_outside ? too_far_in_last_round(l, &r) : NULL;
    if (last)

@@ -28,6 +28,13 @@ typedef struct TlShortGrid {
    const char *help;  /* how many programs there are to be: "cdiv(n, 256)" */
 } TlShortGrid;
 bool tl_exec_short_grid(TlLaunched *l, TlShortGrid *out);
+/* A store whose blocks along two axes of the grid are each as many as the other axis has programs.
+ * False: there is none. */
+typedef struct TlTurnedGrid {
+   const TlOp *op;
+   TlCoord a, b;
+} TlTurnedGrid;
+bool tl_exec_turned_grid(TlLaunched *l, TlTurnedGrid *out);
 /* A load or store of a tile with fewer lanes than its mask lets in, and nothing else goes to the
  * array, which has more.  False: there is none. */
 typedef struct TlShortBlock {

@@ -72,6 +72,7 @@ typedef enum TlFaultKind {
    TL_FAULT_READ_ONLY,
    TL_FAULT_INDEX, /* histogram value outside the bins */
    TL_FAULT_ASSERT,
+   TL_FAULT_ASSERT_SEEN,    /* watched, a warning: the same of one that would be left out */
    TL_FAULT_ASSUME,         /* checked: a promise that does not hold */
    TL_FAULT_UNDEFINED,      /* checked: an undefined value decides or is stored */
    TL_FAULT_UNDEFINED_SEEN, /* watched, a warning: the same */
@@ -152,14 +153,15 @@ typedef struct TlExecStats {
 } TlExecStats;
 
 typedef struct TlExecOptions {
-   unsigned threads;   /* 0 = one for each core that this process may use */
-   bool checked;       /* look for undefined values, wrapped indices, broken promises as well */
-   bool watched;       /* undefined values and races are warnings, and the run goes on */
-   uint64_t watch_ms;  /* watched: each thread does so for so much of its own time, and races are
+   unsigned threads;    /* 0 = one for each core that this process may use */
+   bool checked;        /* look for undefined values, wrapped indices, broken promises as well */
+   bool spares_asserts; /* those of the program would be left out: watched, they are warnings */
+   bool watched;        /* undefined values and races are warnings, and the run goes on */
+   uint64_t watch_ms;   /* watched: each thread does so for so much of its own time, and races are
                           not looked for in large arrays; 0 = of all of the launch */
-   uint64_t max_steps; /* operations one program may run; 0 = no limit */
-   uint64_t max_ms;    /* wall time of the launch; 0 = no limit */
-   uint64_t max_bytes; /* tile memory of all threads; 0 = 4 GiB */
+   uint64_t max_steps;  /* operations one program may run; 0 = no limit */
+   uint64_t max_ms;     /* wall time of the launch; 0 = no limit */
+   uint64_t max_bytes;  /* tile memory of all threads; 0 = 4 GiB */
    const volatile int *cancel; /* non-zero: no further program is begun; may be NULL */
    /* device_print; one call at a time; the line has its newline; NULL = dropped */
    void (*print)(void *user, const char *line, size_t len);

@@ -16,24 +16,26 @@ is_comparison(const TlOp *op)
           op->opcode == TL_OP_GE || op->opcode == TL_OP_EQ || op->opcode == TL_OP_NE;
 }
 
-/* Marks what v is computed from, and v itself; constants are nothing. */
+/* Marks what v is computed from, and v itself, but for what is behind `last` (or NULL); constants
+ * are nothing. */
 static void
-mark_parts(bool *marks, const TlValue *v)
+mark_parts(bool *marks, const TlValue *v, const TlValue *last)
 {
    uint64_t bits;
    if (marks[v->id] || tl_is_const(v, &bits))
       return;
    marks[v->id] = true;
-   for (unsigned i = 0; v->def && tl_op_is_pure(v->def) && i < v->def->num_args; i++)
-      mark_parts(marks, tl_arg(v->def, i));
+   for (unsigned i = 0; v != last && v->def && tl_op_is_pure(v->def) && i < v->def->num_args; i++)
+      mark_parts(marks, tl_arg(v->def, i), last);
 }
 
 static bool
-share_parts(TlArena *arena, const TlFunc *f, const bool *marks, const TlValue *v)
+share_parts(TlArena *arena, const TlFunc *f, const bool *marks, const TlValue *v,
+            const TlValue *last)
 {
    bool *own = tl_new_array(arena, bool, f->next_value_id);
    bool any = false;
-   mark_parts(own, v);
+   mark_parts(own, v, last);
    for (uint32_t i = 0; i < f->next_value_id; i++)
       any |= own[i] && marks[i];
    return any;
@@ -67,21 +69,38 @@ is_bounded(const TlAxisInfo *x, TlDtype dtype)
    return x->has_range && x->lo > least && x->lo > INT32_MIN / 2;
 }
 
-/* x >= 0, r != 0, of the dividend's parts; p < origin where p - origin is divided. */
+/* x >= 0, r != 0, of the dividend's parts; p < origin where p - origin is divided; q * 2 == x.  A
+ * quotient that is >= 0 says nothing of the dividend: -1 // 2 is 0. */
 static bool
 looks_at_sign(TlArena *arena, TlAnalysis *facts, const TlFunc *f, const TlOp *division,
               const TlOp *compare)
 {
    const TlOp *by = tl_arg(division, 0)->def;
    bool *marks = tl_new_array(arena, bool, f->next_value_id);
-   mark_parts(marks, tl_arg(division, 0));
+   const TlValue *quotient = division->opcode == TL_OP_DIV ? tl_result(division, 0) : NULL;
+   mark_parts(marks, tl_arg(division, 0), NULL);
    for (unsigned i = 0; i < 2; i++) {
       const TlValue *x = tl_arg(compare, i), *y = tl_arg(compare, 1 - i);
       int64_t n;
       bool is_near_zero = tl_axis_known(tl_axis_info(facts, y), &n) && n >= -1 && n <= 1;
-      if (is_near_zero && share_parts(arena, f, marks, x))
+      if (x == tl_arg(division, 0) || (is_near_zero && share_parts(arena, f, marks, x, quotient)))
          return true;
       if (by && by->opcode == TL_OP_SUB && tl_arg(by, 0) == x && tl_arg(by, 1) == y)
+         return true;
+   }
+   return false;
+}
+
+/* x // 2 >= 0: below zero is thought of, and that -1 // 2 is 0 is not. */
+static bool
+is_guarded(TlAnalysis *facts, const TlOp *division)
+{
+   int64_t n;
+   for (const TlUse *u = tl_result(division, 0)->uses; u && division->opcode == TL_OP_DIV;
+        u = u->next) {
+      bool is_left = tl_arg(u->user, 0) == tl_result(division, 0);
+      if (u->user->opcode == (is_left ? TL_OP_GE : TL_OP_LE) &&
+          tl_axis_known(tl_axis_info(facts, tl_arg(u->user, is_left ? 1 : 0)), &n) && n == 0)
          return true;
    }
    return false;
@@ -96,7 +115,8 @@ tl_cpu_may_cut(TlArena *arena, TlAnalysis *facts, const TlFunc *f, const TlOp *d
    const TlAxisInfo *x = tl_axis_info(facts, tl_arg(division, 0));
    const TlAxisInfo *y = tl_axis_info(facts, tl_arg(division, 1));
    if (elem->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(elem->dtype) ||
-       !tl_dtype_is_signed(elem->dtype) || is_bounded(x, elem->dtype) ||
+       !tl_dtype_is_signed(elem->dtype) ||
+       (is_bounded(x, elem->dtype) && !is_guarded(facts, division)) ||
        (y->has_range && y->hi <= 0) || is_brought_up(facts, division))
       return false;
    enum { MOST_VALUES = 2000, MOST_COMPARISONS = 64 }; /* larger kernels are not looked at */

@@ -31,6 +31,9 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
       [TL_EXEC_MASK_NO_CHECK] = ("the whole block is accessed: name the dimensions that may end "
                                  "within it, as in boundary_check=(0, 1)"),
    };
+   static const char in_front[] = "the mask is true there: it has to leave out what is below 0, "
+                                  "too: (i >= 0) & (i < n)";
+   bool is_negative = f->byte < 0 && f->mask == TL_EXEC_MASK_TRUE;
    int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
    int64_t count = (int64_t)f->buffer_bytes / bytes;
    bool is_whole = f->byte % bytes == 0;
@@ -43,7 +46,9 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_help(diags, "nothing is behind '%s': NULL, or an array without elements", f->buffer);
    else if (count)
       tl_help(diags, "valid indices are 0 to %lld; %s", (long long)count - 1,
-              f->cause ? f->cause : what[f->mask]);
+              f->cause      ? f->cause
+              : is_negative ? in_front
+                            : what[f->mask]);
 }
 
 static void
@@ -293,6 +298,14 @@ report_cut(TlDiags *diags, const TlExecFault *f, const char *place)
 }
 
 static void
+report_assumption(TlDiags *diags, const TlExecFault *f, const char *place)
+{
+   tl_report(diags, E0607, f->range, f->op, place);
+   if (f->cause)
+      tl_help(diags, "%s: correct the promise, or the arguments", f->cause);
+}
+
+static void
 report_assert(TlDiags *diags, const TlExecFault *f, const char *place)
 {
    TlDtype dtype;
@@ -341,11 +354,14 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
    case TL_FAULT_ASSERT:
       report_assert(diags, f, place);
       break;
+   case TL_FAULT_ASSERT_SEEN:
+      tl_report(diags, W0618, f->range, f->text && *f->text ? f->text : "(no message)", place);
+      break;
    case TL_FAULT_ASSUME:
       if (f->value) /* a hint: promised for speed only */
          report_promise(diags, f, place);
       else
-         tl_report(diags, E0607, f->range, f->op, place);
+         report_assumption(diags, f, place);
       break;
    case TL_FAULT_RACE:
       report_race(diags, f, place);

@@ -86,6 +86,7 @@ typedef struct TlExecPlan {
    const TlFunc *func;
    bool checked;          /* shadows are kept: of a checked or a watched run */
    bool is_strict;        /* of a checked run */
+   bool spares_asserts;   /* TlExecOptions */
    bool has_empty;        /* buffers of which reads may be of nothing */
    bool has_nan;          /* a constant is NaN */
    TlExecBlock *prologue; /* constants: once for each thread */

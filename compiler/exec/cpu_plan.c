@@ -589,6 +589,7 @@ tl_cpu_plan(TlArena *arena, const TlFunc *f, const TlExecOptions *o, bool has_em
    p.plan = tl_new(arena, TlExecPlan);
    *p.plan = (TlExecPlan){
       .arena = arena, .func = f, .checked = o->checked || o->watched, .is_strict = o->checked};
+   p.plan->spares_asserts = o->spares_asserts;
    p.plan->has_empty = has_empty && p.plan->checked;
    p.slot = tl_new_array(arena, const TlExecSlot *, f->next_value_id);
    p.spread = tl_new_array(arena, const TlExecSlot *, f->next_value_id);

@@ -271,6 +271,36 @@ promote_strong(TlDtype a, TlDtype b, bool div_or_mod, TlDtype *out)
    return true;
 }
 
+/* "vocab", or `else_text` where the program has no name for it. */
+static const char *
+name_or(TlSema *s, const TlSv *v, const char *else_text)
+{
+   bool is_named = v->kind == TL_SV_VALUE && v->value->name &&
+                   !(v->value->def && tl_in_library(s->sources, v->value->def->range));
+   return is_named ? v->value->name : else_text;
+}
+
+/* A wider signed type holds all of the unsigned one.  In one of the same width its upper half, as
+ * of random bits, would be negative: the other is the one to convert. */
+static void
+help_signedness(TlSema *s, const TlSv *with_sign, const TlSv *without)
+{
+   TlDtype wide = dtype_of(with_sign), narrow = dtype_of(without);
+   const char *to_signed = tl_dtype_info[wide].triton_name;
+   if (tl_dtype_info[narrow].bits < tl_dtype_info[wide].bits) {
+      tl_help(s->diags, "convert the unsigned one: %s.to(tl.%s)", name_or(s, without, "x"),
+              to_signed);
+      return;
+   }
+   unsigned bits = tl_dtype_info[narrow].bits;
+   tl_help(s->diags,
+           "convert the one that is never negative: %s.to(tl.%s); as tl.%s, %s from 2**%u on would "
+           "be negative",
+           name_or(s, with_sign, "n"), tl_dtype_info[narrow].triton_name,
+           tl_dtype_info[tl_dtype_int(bits, true)].triton_name,
+           name_or(s, without, "unsigned numbers"), bits - 1);
+}
+
 bool
 tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
                 TlDtype *out)
@@ -293,8 +323,7 @@ tl_sema_promote(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRang
    if (div_or_mod && tl_dtype_is_int(*out) && x != TL_I1 && y != TL_I1 &&
        tl_dtype_is_signed(x) != tl_dtype_is_signed(y)) {
       tl_report(s->diags, E0285, range, tl_sv_text(s, a), tl_sv_text(s, b));
-      tl_help(s->diags, "cast one of them: .to(tl.%s)",
-              tl_dtype_info[tl_dtype_int(tl_dtype_info[*out].bits, true)].triton_name);
+      help_signedness(s, tl_dtype_is_signed(x) ? a : b, tl_dtype_is_signed(x) ? b : a);
       return false;
    }
    return true;
@@ -692,6 +721,26 @@ logical(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
    return tl_sv_value(tl_b2(&s->b, op == TL_AST_OP_AND ? TL_OP_AND : TL_OP_OR, x, y));
 }
 
+/* What a power is written as: the common ones have functions of their own. */
+static const char *
+power_text(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   const char *x = name_or(s, a, "x"), *way = NULL;
+   double y = b->kind == TL_SV_FLOAT                 ? b->f
+              : b->kind == TL_SV_INT && !b->is_large ? (double)b->i
+                                                     : 0;
+   if (y == 2 || y == 3)
+      way = tl_arena_printf(s->arena, "multiply: %s * %s%s%s", x, x, y == 3 ? " * " : "",
+                            y == 3 ? x : "");
+   else if (y == -1)
+      way = tl_arena_printf(s->arena, "divide: 1 / %s", x);
+   else if ((y == 0.5 || y == -0.5) && is_float(a))
+      way = tl_arena_printf(s->arena, "write tl.%s(%s)", y < 0 ? "rsqrt" : "sqrt", x);
+   if (way)
+      return tl_arena_printf(s->arena, "%s; others are libdevice.pow(x, y)", way);
+   return "multiply (x * x), or use tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)";
+}
+
 static bool
 is_operand(const TlSv *v)
 {
@@ -709,7 +758,7 @@ tl_sema_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
       return logical(s, op, a, b, range);
    if (op == TL_AST_OP_POW) {
       tl_report(s->diags, E0288, range, tl_sv_text(s, a), tl_sv_text(s, b));
-      tl_help(s->diags, "multiply (x * x), or use tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)");
+      tl_help(s->diags, "%s", power_text(s, a, b));
       return tl_sv_poison();
    }
    if (binary_ops[op].rule == NO_RULE)

@@ -303,6 +303,28 @@ width_of(const TlType *elem)
    return elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
 }
 
+/* The type of the wanted kind that has the bits of `from`. */
+static void
+help_same_width(TlSema *s, const TlType *from, const TlType *wanted)
+{
+   static const TlDtype floats[] = {TL_FP16, TL_FP32, TL_FP64};
+   unsigned bits = width_of(from);
+   if (from->kind != TL_TYPE_SCALAR || from->dtype == TL_I1 || wanted->kind != TL_TYPE_SCALAR ||
+       tl_dtype_is_int(from->dtype) == tl_dtype_is_int(wanted->dtype))
+      return;
+   const char *name = NULL;
+   if (tl_dtype_is_int(wanted->dtype))
+      name = tl_dtype_info[tl_dtype_int(bits, tl_dtype_is_signed(wanted->dtype))].triton_name;
+   for (size_t i = 0; !name && i < sizeof floats / sizeof floats[0]; i++)
+      if (tl_dtype_info[floats[i]].bits == bits)
+         name = tl_dtype_info[floats[i]].triton_name;
+   if (name)
+      tl_help(s->diags,
+              "tl.%s has the %u bits of %s: x.to(tl.%s, bitcast=True); without bitcast=True the "
+              "value is converted",
+              name, bits, tl_dtype_info[from->dtype].text, name);
+}
+
 TlValue *
 tl_sema_bitcast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
 {
@@ -315,6 +337,8 @@ tl_sema_bitcast(TlSema *s, TlValue *v, const TlType *elem, TlRange range)
                 tl_type_cstr(s->arena, elem), width_of(elem));
       if (width_of(elem) == 64)
          tl_blame(s, v, TL_WANT_ADDRESS);
+      else
+         help_same_width(s, from, elem);
       return NULL;
    }
    const TlType *type = tl_type_with_elem(s->types, v->type, elem);

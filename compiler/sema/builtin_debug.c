@@ -177,6 +177,16 @@ tl_builtin_static_assert(TlSema *s, const TlCall *call)
    return tl_sv_poison();
 }
 
+/* For a run that looks at it and goes on: only what cannot be an error of the compilation. */
+static bool
+is_kept(TlSema *s, const TlCall *call)
+{
+   const TlSv *c = &call->args[0];
+   const TlType *elem = c->kind == TL_SV_VALUE ? tl_type_elem(c->value->type) : NULL;
+   return s->keeps_asserts && elem && elem->kind == TL_TYPE_SCALAR && elem->dtype == TL_I1 &&
+          !tl_call_has(call, 2) && !tl_sema_in_combine(s);
+}
+
 TlSv
 tl_builtin_device_assert(TlSema *s, const TlCall *call)
 {
@@ -189,7 +199,7 @@ tl_builtin_device_assert(TlSema *s, const TlCall *call)
    if ((tl_call_has(call, 1) && !tl_call_str(s, call, 1, &said)) ||
        (tl_call_has(call, 2) && !tl_call_is_value(s, call, 2)))
       return tl_sv_poison();
-   if (!s->debug && (tl_sv_is_runtime(c) || tl_sv_is_number(c)))
+   if (!s->debug && !is_kept(s, call) && (tl_sv_is_runtime(c) || tl_sv_is_number(c)))
       return tl_sv_none();
    if (is_left_out(s, call, "assert"))
       return tl_sv_none();

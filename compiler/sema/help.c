@@ -294,7 +294,9 @@ is_float_by_constants(const TlValue *v, unsigned *steps)
    const TlType *elem = tl_type_elem(v->type);
    if (tl_is_const(v, &bits) || (elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype)))
       return true;
-   if (!op || op->num_regions || op->opcode == TL_OP_LOAD || ++*steps > MAX_STEPS)
+   bool is_of_fractions = op && op->opcode == TL_OP_DIV; /* of whole ones it was found before */
+   if (!op || op->num_regions || op->opcode == TL_OP_LOAD || is_of_fractions ||
+       ++*steps > MAX_STEPS)
       return false;
    for (unsigned i = 0; i < op->num_args; i++)
       if (!is_float_by_constants(tl_arg(op, i), steps))

@@ -19,20 +19,28 @@ autotune_of(TlSema *s, const TlSvFunc *fn)
    return NULL;
 }
 
-/* Two configurations or more in a list, each written out, without a hook. */
 static bool
-is_measured_in_place(const TlNode *autotune)
+has_no_hook(TlSv *config)
+{
+   TlSv hook;
+   return config->kind == TL_SV_OBJECT && strcmp(config->fields->type_name, "Config") == 0 &&
+          (!tl_object_get(config, "pre_hook", &hook) || hook.kind == TL_SV_NONE);
+}
+
+/* Two configurations or more, however the list is made, without a hook. */
+static bool
+is_measured_in_place(TlSema *s, const TlSvFunc *fn, const TlNode *autotune)
 {
    const TlNode *list = tl_decorator_argument(autotune, "configs", 0);
-   if (!list || list->kind != TL_AST_LIST || tl_ast_List(list)->items.len < 2 ||
-       tl_decorator_argument(autotune, "pre_hook", -1) ||
+   if (!list || tl_decorator_argument(autotune, "pre_hook", -1) ||
        tl_decorator_argument(autotune, "post_hook", -1))
       return false;
-   const TlNodeList *items = &tl_ast_List(list)->items;
-   for (size_t i = 0; i < items->len; i++)
-      if (items->data[i]->kind != TL_AST_CALL ||
-          strcmp(tl_decorator_name(items->data[i]), "Config") != 0 ||
-          tl_decorator_argument(items->data[i], "pre_hook", -1))
+   const TlDiag *error = NULL;
+   TlSv v = tl_decorator_value(s, fn, list, &error);
+   if (error || v.kind != TL_SV_TUPLE || v.tuple->len < 2)
+      return false;
+   for (size_t i = 0; i < v.tuple->len; i++)
+      if (!has_no_hook(&v.tuple->items[i]))
          return false;
    return true;
 }
@@ -75,7 +83,7 @@ tl_lint_tuned(TlLintFacts *f)
    TlSema *s = f->s;
    const TlSvFunc *fn = tl_function_of(s, f->func->name);
    const TlNode *autotune = fn ? autotune_of(s, fn) : NULL;
-   if (!autotune || !is_measured_in_place(autotune))
+   if (!autotune || !is_measured_in_place(s, fn, autotune))
       return;
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *x = &f->all.data[i];

@@ -235,6 +235,7 @@ struct TlSema {
    TlTypes *types;
    TlBuilder b;             /* cursor; b.range is kept at the statement or call being lowered */
    bool debug;              /* device_assert and overflow checks on */
+   bool keeps_asserts;      /* device_assert on, where it is of a condition alone */
    bool cuts_tf32;          /* "tf32" drops bits of fp32 operands instead of rounding them */
    int64_t fp32_dot;        /* a TL_PRECISION_..: of dots of fp32 that say none */
    bool print_threads;      /* device_print prints in every thread */
@@ -391,6 +392,7 @@ typedef struct TlSpecialization {
    const char *grid;                    /* instead of the kernel's own, or NULL */
    int num_warps, num_stages, num_ctas; /* 0 = the kernel's own */
    bool debug, strict_fp;
+   bool keeps_asserts;      /* device_assert is compiled in without debug */
    bool cuts_tf32;          /* the target's fastest product takes fp32 operands as they are */
    const char *fp32_dot;    /* the input_precision of dots that say none; NULL = "tf32" */
    bool print_threads;      /* device_print prints in every thread, not once for each element */

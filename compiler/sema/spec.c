@@ -898,6 +898,7 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    unsigned errors = s->diags->num_errors;
    Spec p = {.given = given, .fn = tl_choose_kernel(s, given->kernel)};
    s->debug = given->debug;
+   s->keeps_asserts = given->keeps_asserts;
    s->cuts_tf32 = given->cuts_tf32 && !given->strict_fp;
    bool is_word = tl_dot_precision(given->fp32_dot ? given->fp32_dot : "tf32", &s->fp32_dot);
    assert(is_word); /* whoever takes options from outside has looked at it */

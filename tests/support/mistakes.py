@@ -143,7 +143,7 @@ class Unseen(Mistake):
              "mistakes_unseen_24.txt", "mistakes_unseen_25.txt", "mistakes_unseen_26.txt",
              "mistakes_unseen_27.txt", "mistakes_unseen_28.txt", "mistakes_unseen_29.txt",
              "mistakes_unseen_30.txt", "mistakes_unseen_31.txt", "mistakes_unseen_33.txt",
-             "mistakes_unseen_34.txt")
+             "mistakes_unseen_34.txt", "mistakes_unseen_35.txt")
 
     @staticmethod
     def words(line):
@@ -215,6 +215,7 @@ def answer_of_program(tilec, folder, m):
     """What a program in Python or C is told by the library beside TILEC."""
     library = os.path.join(os.path.dirname(tilec), "../runtime/libtilec.so")
     environment = {**os.environ, "TILEC_LIBRARY": library, "PYTHONDONTWRITEBYTECODE": "1",
+                   "PYTHON": sys.executable,
                    "PYTHONPATH": os.path.join(ROOT, "runtime/python"),
                    "TILEC_CMAKE": os.path.join(ROOT, "cmake"),
                    "PATH": os.path.dirname(tilec) + os.pathsep + os.environ.get("PATH", "")}

@@ -31,7 +31,7 @@ def scales_of_groups(x, q, scales, rows, cols, BLOCK: tl.constexpr):
     inside = (i < rows)[:, None] & (j < cols)[None, :]
     v = tl.load(x + i[:, None] * cols + j[None, :], mask=inside, other=0.0)
     scale = tl.max(tl.abs(v), axis=1) / 127
-    tl.store(q + i[:, None] * cols + j[None, :], (v / scale[:, None]).to(tl.int8), mask=inside)
+    tl.store(q + i[:, None] * cols + j[None, :], (v / scale[:, None] + 0.5).to(tl.int8), mask=inside)
     tl.store(scales + i * tl.num_programs(0) + tl.program_id(0), scale, mask=i < rows)
 
 

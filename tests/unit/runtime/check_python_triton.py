@@ -179,7 +179,7 @@ def check_text():
 
 
 class Descriptor:
-    """TensorDescriptor of a numpy array: its own asks for a torch tensor."""
+    """A descriptor of another maker, known by its fields."""
 
     def __init__(self, a, block_shape):
         self.base, self.shape, self.block_shape = a, a.shape, block_shape

@@ -7,6 +7,21 @@ import tilec
 from .._utils import validate_block_shape
 
 
+def _address(base):
+    """Of a torch tensor or a numpy array."""
+    if callable(getattr(base, "data_ptr", None)):
+        return base.data_ptr()
+    if hasattr(base, "__array_interface__"):
+        return base.__array_interface__["data"][0]
+    raise TypeError("the base of a TensorDescriptor is a torch tensor or a numpy array, not a %s.%s; "
+                    "tilec.TensorDescriptor takes any array"
+                    % (type(base).__module__, type(base).__name__))
+
+
+def _is_floating_point(dtype):
+    return dtype.is_floating_point if hasattr(dtype, "is_floating_point") else dtype.kind == "f"
+
+
 @dataclass
 class TensorDescriptor:
     base: Any
@@ -28,12 +43,10 @@ class TensorDescriptor:
         assert self.strides[-1] == 1, \
             "the last dimension must be contiguous, its stride 1; got %s" % (self.strides,)
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
-            if not hasattr(self.base, "data_ptr"):
-                raise TypeError("the base of a TensorDescriptor is a torch tensor, not a %s.%s; "
-                                "tilec.TensorDescriptor takes any array"
-                                % (type(self.base).__module__, type(self.base).__name__))
-            assert self.base.data_ptr() % 16 == 0, "base must be 16-byte aligned; its address is %#x, " \
-                "as of a slice: tensor.clone() begins at one" % self.base.data_ptr()
+            address = _address(self.base)
+            assert address % 16 == 0, "base must be 16-byte aligned; its address is %#x, as of a slice: " \
+                "%s begins at one" % (address, "tensor.clone()" if hasattr(self.base, "data_ptr")
+                                      else "array.copy()")
         validate_block_shape(self.block_shape)
         size = self.base.dtype.itemsize
         for stride in self.strides[:-1]:
@@ -46,16 +59,15 @@ class TensorDescriptor:
         assert self.padding in ("zero", "nan"), \
             "Illegal value for padding: 'zero' or 'nan', not %r" % (self.padding,)
         if self.padding == "nan":
-            assert self.base.dtype.is_floating_point, \
+            assert _is_floating_point(self.base.dtype), \
                 "Padding option `nan` is only supported for floating point tensors"
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero"):
-        if not callable(getattr(tensor, "stride", None)):
-            raise TypeError("from_tensor takes a torch tensor, not a %s.%s; "
-                            "tilec.TensorDescriptor.from_tensor takes any array"
-                            % (type(tensor).__module__, type(tensor).__name__))
-        return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding)
+        _address(tensor)
+        strides = tensor.stride() if callable(getattr(tensor, "stride", None)) else \
+            [n // tensor.itemsize for n in tensor.strides]
+        return TensorDescriptor(tensor, tensor.shape, strides, block_shape, padding)
 
 
 tilec._tensor_classes.add(TensorDescriptor)      # it has the fields of tilec's own
