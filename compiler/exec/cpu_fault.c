@@ -63,6 +63,20 @@ report_argument(TlDiags *diags, const TlExecFault *f)
       tl_report(diags, E0616, f->range, f->buffer, f->op, f->text);
 }
 
+/* Of an index outside of the tile that gather() picks from. */
+static const char *
+ways_of_index(TlDiags *diags, const TlExecFault *f)
+{
+   const char *way = "give it all that are asked for, or load by pointer + index";
+   if (f->value < 0)
+      way = "keep it from going below 0, tl.maximum(index, 0), and choose what such elements get: "
+            "tl.where(index >= 0, .., 0)";
+   return tl_arena_printf(diags->arena,
+                          "an index is %lld, and the tile that is picked from has %lld elements "
+                          "along the axis, 0 to %lld: %s",
+                          (long long)f->value, (long long)f->limit, (long long)f->limit - 1, way);
+}
+
 static void
 report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
 {
@@ -81,12 +95,7 @@ report_undefined(TlDiags *diags, const TlExecFault *f, const char *place)
       tl_help(diags, "%s",
               f->is_unwritten ? "nothing has written that memory: begin with zeros, or store there "
                                 "before"
-              : f->limit ? tl_arena_printf(diags->arena,
-                                           "an index is %lld, and the tile that is picked from has "
-                                           "%lld elements along the axis, 0 to %lld: give it all "
-                                           "that are asked for, or load by pointer + index",
-                                           (long long)f->value, (long long)f->limit,
-                                           (long long)f->limit - 1)
+              : f->limit      ? ways_of_index(diags, f)
               : is_division
                  ? "an integer divided by zero has no value: test the divisor, or select such "
                    "elements away"

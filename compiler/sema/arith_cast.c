@@ -127,8 +127,13 @@ stretch(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape, TlRange ran
 static void
 help_dimension(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape)
 {
+   const char *text = v->def ? tl_range_text(s, v->def->range) : "";
    const char *name = v->name ? v->name : "x";
-   if (v->type->rank == 1 && rank == 2 && v->type->shape[0] == shape[0])
+   const TlType *e = tl_type_elem(v->type);
+   bool is_mask = e->kind == TL_TYPE_SCALAR && e->dtype == TL_I1;
+   if (!v->name && is_mask && *text && strlen(text) < 40 && !strchr(text, '\n'))
+      name = tl_arena_printf(s->arena, "(%s)", text);
+   if (v->type->rank == 1 && rank == 2 && (v->type->shape[0] == shape[0] || shape[0] == 1))
       tl_help(s->diags, "add dimensions where they belong: %.60s[:, None], one value for each row",
               name);
    else

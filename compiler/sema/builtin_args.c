@@ -723,6 +723,9 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
                 (long long)limit - 1, tl_type_cstr(s->arena, of), (long long)axis);
       if (of_two_values(call))
          tl_help(s->diags, "axes count from 0; %s", of_two_values(call));
+      else if (limit > 1)
+         tl_help(s->diags, "axes count from 0: the last of %s is axis=%lld, or -1",
+                 tl_type_cstr(s->arena, of), (long long)limit - 1);
       return false;
    }
    *out = (unsigned)(axis < 0 ? axis + limit : axis);

@@ -1,6 +1,8 @@
 /* Elementwise arithmetic builtins.  Rows that are one operation share tl_builtin_elementwise, which
  * takes operation and accepted types from the table. */
 #include "sema/builtin.h"
+#include "sema/help.h"
+#include "sema/impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -124,8 +126,11 @@ tl_builtin_abs(TlSema *s, const TlCall *call)
    if (!x)
       return tl_sv_poison();
    TlDtype t = tl_value_dtype(x);
-   if (!tl_dtype_is_float(t) && !tl_dtype_is_signed(t))
+   if (!tl_dtype_is_float(t) && !tl_dtype_is_signed(t)) {
+      if (call->range.file == s->impl->main->file)
+         tl_help_difference(s, x, call->range);
       return tl_sv_value(x);
+   }
    return tl_sv_value(tl_b1(&s->b, TL_OP_ABS, x));
 }
 

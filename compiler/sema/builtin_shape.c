@@ -1,6 +1,7 @@
 /* Builtins that rearrange elements without computing: broadcast, reshape, permute, join, gather,
  * and where, which chooses between two tiles. */
 #include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -359,8 +360,13 @@ tl_builtin_where(TlSema *s, const TlCall *call)
    const TlType *elem = tl_type_elem(cond->type);
    if (elem->kind != TL_TYPE_SCALAR || elem->dtype != TL_I1) {
       tl_report(s->diags, W0250, tl_call_arg_range(call, 0), tl_type_cstr(s->arena, cond->type));
-      tl_help(s->diags, "the condition comes first: where(condition, x, y); write the comparison, "
-                        "as in x != 0");
+      if (tl_help_inverted(cond))
+         tl_help(s->diags, "'~' turns all bits of a number, so that all but -1 are true; write the "
+                           "comparison, as in x == 0");
+      else
+         tl_help(s->diags,
+                 "the condition comes first: where(condition, x, y); write the comparison, "
+                 "as in x != 0");
       cond = tl_sema_cast(s, cond, tl_scalar(s, TL_I1), call->range);
    }
    bool a_ptr = a->kind == TL_SV_VALUE && tl_value_is_ptr(a->value);

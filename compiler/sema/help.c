@@ -554,3 +554,32 @@ tl_report_warps(TlSema *s, TlRange range, int64_t warps)
       tl_help(s->diags, "a warp is 32 threads: %u threads are num_warps=%u", (unsigned)warps,
               (unsigned)warps / 32);
 }
+
+const TlValue *
+tl_help_inverted(const TlValue *v)
+{
+   const TlOp *op = v->def;
+   const TlType *e = tl_type_elem(v->type);
+   uint64_t bits;
+   bool is_number = e->kind == TL_TYPE_SCALAR && tl_dtype_is_int(e->dtype) && e->dtype != TL_I1;
+   if (!op || op->opcode != TL_OP_XOR || !is_number || !tl_is_const(tl_arg(op, 1), &bits))
+      return NULL;
+   return bits == tl_int_to_bits(e->dtype, -1) ? tl_arg(op, 0) : NULL;
+}
+
+bool
+tl_help_difference(TlSema *s, const TlValue *x, TlRange asked)
+{
+   const TlType *e = tl_type_elem(x->type);
+   bool is_unsigned = e->kind == TL_TYPE_SCALAR && tl_dtype_is_int(e->dtype) && e->dtype != TL_I1 &&
+                      !tl_dtype_is_signed(e->dtype);
+   if (!is_unsigned || !x->def || x->def->opcode != TL_OP_SUB)
+      return false;
+   const TlDtypeInfo *info = &tl_dtype_info[e->dtype];
+   tl_report(s->diags, W0365, asked, tl_range_text(s, asked), info->text);
+   tl_help(s->diags,
+           "convert both before, x.to(tl.int%u), or subtract the smaller from the larger: "
+           "tl.maximum(a, b) - tl.minimum(a, b)",
+           info->bits < 32 ? 32 : 64);
+   return true;
+}

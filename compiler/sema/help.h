@@ -36,6 +36,10 @@ const char *tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const ui
 const char *tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape);
 /* Of max(t, 1), Python's, where the reduction along that axis would have another shape. */
 const char *tl_help_extremum(TlSema *s, const TlValue *v);
+/* True: it is a difference of unsigned numbers whose sign is asked for, and this was told of. */
+bool tl_help_difference(TlSema *s, const TlValue *x, TlRange asked);
+/* The number whose bits are turned, of "~x", where x is no mask; NULL: it is none. */
+const TlValue *tl_help_inverted(const TlValue *v);
 /* dot(acc, a, b) where dot(a, b, acc) fits. */
 const char *tl_help_dot_order(TlSema *s, const TlCall *call);
 /* Of a sum where an address belongs, which begins with a parameter that is a number. */

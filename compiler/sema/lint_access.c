@@ -487,10 +487,56 @@ check_gap(TlLintFacts *f, const TlLintAccess *x)
    return false;
 }
 
-/* for i in range(pid * BLOCK, n, BLOCK): store(y + i + arange(0, BLOCK), ..) */
+/* Is it used for where the loop begins, and for nothing else? */
+static bool
+is_for_begin(const TlValue *v, const TlOp *loop, unsigned *steps)
+{
+   for (const TlUse *u = v->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      bool is_begin = op == loop && tl_for_lower(loop) == v && !u->next;
+      bool goes_on = op->num_results == 1 && tl_has_trait(op, TL_TRAIT_ELTWISE) &&
+                     ++*steps < MOST_STEPS && is_for_begin(tl_result(op, 0), loop, steps);
+      if (!is_begin && !goes_on)
+         return false;
+   }
+   return v->uses != NULL;
+}
+
+/* Does nothing but where the loop begins depend on which program it is along the axis? */
+static bool
+begins_only(const TlLintFacts *f, const TlOp *loop, int axis)
+{
+   const TlBlock *top = f->func->body->block;
+   unsigned steps = 0;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_PROGRAM_ID && tl_attr_int(op, TL_ATTR_AXIS) == axis &&
+          !is_for_begin(tl_result(op, 0), loop, &steps))
+         return false;
+   return true;
+}
+
+/* Do all programs along the axis add what they load to the same sums, and store nothing else? */
+static bool
+is_summed_by_all(const TlLintFacts *f, int axis)
+{
+   const TlBlock *top = f->func->body->block;
+   bool adds = false;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      if (op->opcode != TL_OP_ATOMIC_RMW && tl_has_trait(op, TL_TRAIT_WRITE))
+         return false;
+      adds |= op->opcode == TL_OP_ATOMIC_RMW && tl_attr_int(op, TL_ATTR_RMW) == TL_RMW_ADD &&
+              f->programs[tl_arg(op, 1)->id] >> axis & 1 &&
+              !(f->programs[tl_arg(op, 0)->id] >> axis & 1);
+   }
+   return adds;
+}
+
+/* for i in range(pid * BLOCK, n, BLOCK): store(y + i + arange(0, BLOCK), ..), atomic_add of what
+ * all of it adds up to */
 static bool
 check_same_rounds(TlLintFacts *f, const TlLintAccess *x)
 {
+   bool is_load = x->op->opcode == TL_OP_LOAD, is_store = x->op->opcode == TL_OP_STORE;
    TlSema *s = f->s;
    const TlOp *loop = tl_parent(x->op);
    for (int axis = 0; axis < TL_LINT_AXES && x->is_known && loop && loop->opcode == TL_OP_FOR;
@@ -502,10 +548,15 @@ check_same_rounds(TlLintFacts *f, const TlLintAccess *x)
             round = &x->sum.term[i];
       if (!pid || !round || pid->scale != round->scale || others_move(f, &x->sum, pid, axis) ||
           !(f->programs[tl_for_lower(loop)->id] >> axis & 1) ||
-          f->programs[tl_for_upper(loop)->id] >> axis & 1 || f->programs[tl_for_step(loop)->id])
+          f->programs[tl_for_upper(loop)->id] >> axis & 1 || f->programs[tl_for_step(loop)->id] ||
+          (is_load && !is_summed_by_all(f, axis)) ||
+          (!is_store && (tl_lint_is_one_program(f) || !begins_only(f, loop, axis))))
          continue;
-      tl_report(s->diags, W0287, x->op->range, tl_source_name(x->op), axis, (long long)pid->scale,
-                (long long)round->scale);
+      tl_report(s->diags, W0287, x->op->range,
+                is_load    ? "add up"
+                : is_store ? tl_source_name(x->op)
+                           : "add to",
+                axis, (long long)pid->scale, (long long)round->scale);
       tl_help(
          s->diags,
          "a round of all programs goes on by tl.num_programs(%d) * %lld: that is the loop's step",
@@ -631,10 +682,10 @@ tl_lint_races(TlLintFacts *f)
    bool is_told = false;
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *x = &f->all.data[i];
-      if (x->op->range.file != main || x->op->opcode == TL_OP_ATOMIC_RMW || is_told)
+      if (x->op->range.file != main || is_told)
          continue;
-      is_told =
-         check_overlap(f, x) || (x->op->opcode == TL_OP_STORE &&
-                                 (check_gap(f, x) || check_same_rounds(f, x) || check_race(f, x)));
+      bool is_atomic = x->op->opcode == TL_OP_ATOMIC_RMW, is_store = x->op->opcode == TL_OP_STORE;
+      is_told = (!is_atomic && check_overlap(f, x)) || (is_store && check_gap(f, x)) ||
+                check_same_rounds(f, x) || (is_store && check_race(f, x));
    }
 }

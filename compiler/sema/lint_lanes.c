@@ -611,9 +611,43 @@ check_exchanged(TlSema *s, TlAffine *a, const TlOp *op)
    return true;
 }
 
+/* What the counts are is subtracted from: lanes that are left out are looked after. */
+static bool
+is_corrected(const TlOp *op)
+{
+   for (const TlUse *u = tl_result(op, 0)->uses; u; u = u->next)
+      if (u->user->opcode == TL_OP_SUB)
+         return true;
+   return false;
+}
+
+/* histogram(load(x + i, i < n, other=0), 256) */
+static void
+check_counted(TlSema *s, TlAffine *a, const TlOp *op)
+{
+   const TlValue *x = tl_arg(op, 0);
+   Lanes l = {.affine = a};
+   if (tl_pred(op) || op->range.file != s->impl->main->file)
+      return;
+   Lane lane = lane_of(&l, x, x->type->rank == 1 ? 0 : ALL_AXES);
+   if (!l.load || l.has_whole || lane == LANE_OPEN || is_corrected(op))
+      return;
+   bool is_bare = l.load->num_args < 3;
+   const TlValue *mask = tl_pred(l.load);
+   tl_report(s->diags, W0237, op->range, "the histogram counts",
+             is_bare             ? "undefined"
+             : lane == LANE_ZERO ? "0"
+                                 : "what 'other' becomes");
+   tl_help(s->diags, "give it the mask of the load: tl.histogram(x, %lld, mask=%.40s)",
+           (long long)tl_attr_int(op, TL_ATTR_BINS), mask->name ? mask->name : "mask");
+   tl_note(s->diags, N0200, l.load->range, "the load, with its mask");
+}
+
 void
 tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
 {
+   if (op->opcode == TL_OP_HISTOGRAM)
+      check_counted(s, a, op);
    if (op->opcode == TL_OP_SELECT && op->range.file == s->impl->main->file &&
        check_exchanged(s, a, op))
       return;

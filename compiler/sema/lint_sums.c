@@ -492,6 +492,51 @@ check_narrow(TlLintFacts *f, const TlOp *op)
    return false;
 }
 
+/* ---- counters of 8 bits ---- */
+/* How many rounds there are, where constants say so; else as many as there may be. */
+static int64_t
+most_rounds(const TlOp *loop)
+{
+   int64_t ends[3];
+   for (unsigned i = 0; i < 3; i++) {
+      uint64_t bits;
+      if (!tl_is_const(tl_arg(loop, i), &bits))
+         return INT32_MAX;
+      ends[i] = tl_bits_to_int(tl_type_elem(tl_arg(loop, i)->type)->dtype, bits);
+   }
+   return ends[2] > 0 && ends[1] > ends[0] ? (ends[1] - ends[0] + ends[2] - 1) / ends[2] : 0;
+}
+
+/* n = zeros(.., int8); for ..: n += .. */
+static bool
+check_counter(TlLintFacts *f, const TlOp *loop)
+{
+   TlSema *s = f->s;
+   for (unsigned i = 0; loop->opcode == TL_OP_FOR && i < loop->num_results; i++) {
+      const TlBlock *body = loop->regions[0]->block;
+      const TlValue *acc = tl_carried(body, i);
+      const TlType *e = tl_type_elem(acc->type);
+      const TlOp *op = tl_yielded(body, i)->def;
+      uint64_t bits;
+      unsigned steps = 0;
+      bool is_narrow = e->kind == TL_TYPE_SCALAR && tl_dtype_is_int(e->dtype) &&
+                       e->dtype != TL_I1 && tl_dtype_info[e->dtype].bits == 8;
+      if (!is_narrow || !op || op->opcode != TL_OP_ADD || !adds_to(op, acc) || !acc->name ||
+          !tl_is_const(tl_init(loop, i), &bits) || op->range.file != s->impl->main->file ||
+          !is_spelled(f, tl_init(loop, i), e->dtype))
+         continue;
+      int64_t lo, hi, least, most, rounds = most_rounds(loop);
+      limits_of(tl_arg(op, tl_arg(op, 0) == acc), &lo, &hi, &steps);
+      limits_of_type(e->dtype, &least, &most);
+      if (lo * rounds >= least && hi * rounds <= most)
+         continue;
+      tl_report(s->diags, W0246, op->range, acc->name, tl_dtype_info[e->dtype].text);
+      tl_help(s->diags, "it wraps beyond %lld: start with tl.zeros(.., tl.int32)", (long long)most);
+      return true;
+   }
+   return false;
+}
+
 /* ---- quotients that are whole ---- */
 /* A sum of integers, or what was loaded: data, no index. */
 static bool
@@ -575,6 +620,7 @@ tl_lint_sums(TlLintFacts *f)
       is_whole_told |= !is_whole_told && op->opcode == TL_OP_DIV &&
                        op->range.file == f->s->impl->main->file && check_quotient(f, op);
       check_twice(f, op);
+      (void)check_counter(f, op);
       bool is_sum_of_two = op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB;
       bool may_be_narrow =
          (op->opcode == TL_OP_MUL || is_sum_of_two) && op->range.file == f->s->impl->main->file;

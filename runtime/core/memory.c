@@ -216,7 +216,7 @@ check_range(const TilecBuffer *b, uint64_t offset, uint64_t bytes, const void *h
    if (offset > b->bytes || bytes > b->bytes - offset)
       return tl_rt_fail(b->rt, TILEC_BAD_ARGUMENT,
                         "%s: bytes %" PRIu64 " + %" PRIu64 " of a buffer of %" PRIu64
-                        ": offset and bytes are to end inside it",
+                        ": offset and bytes are to end inside it (sizes count bytes, not elements)",
                         what, offset, bytes, b->bytes);
    return TILEC_OK;
 }

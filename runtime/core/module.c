@@ -298,7 +298,8 @@ tilec_module_from_source(TilecRuntime *rt, const TilecSource *source, TilecModul
    if (status != TILEC_OK)
       return status;
    if (!rt->jit)
-      return tl_rt_fail(rt, TILEC_UNSUPPORTED, "no compiler is attached; see tilec_jit_attach");
+      return tl_rt_fail(rt, TILEC_UNSUPPORTED,
+                        "no compiler is attached: call tilec_jit_attach (rt, NULL) before");
    TilecSource whole = {0};
    memcpy(&whole, source, source->struct_size);
    TilecModule *first = NULL;

@@ -23,6 +23,7 @@ copies_stay_inside(void **state)
    assert_memory_equal(out, "\x08\x09\xee\xee\xee\xee\xee\x0f\x10\x11", 10);
    assert_int_equal(tilec_buffer_download(b, 91, out, 10, NULL), TILEC_BAD_ARGUMENT);
    assert_says(rt, "bytes 91 + 10 of a buffer of 100");
+   assert_says(rt, "sizes count bytes, not elements");
    assert_int_equal(tilec_buffer_download(b, UINT64_MAX, out, 10, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_fill(b, 1, 0, UINT64_MAX, NULL), TILEC_BAD_ARGUMENT);
    assert_int_equal(tilec_buffer_upload(b, 0, NULL, 1, NULL), TILEC_BAD_ARGUMENT);
