@@ -123,16 +123,87 @@ tl_help_set_constexpr(TlSema *s, TlRange range)
                           name);
 }
 
+/* How a function uses a constexpr besides as the length of a tile. */
+typedef struct LengthUses {
+   const char *name;  /* of the constexpr */
+   TlRange arange;    /* the call */
+   const char *tile;  /* what its result is called; NULL: nothing */
+   bool is_of_arange; /* the statement that is looked at has the call in it */
+   bool is_size;      /* .. so that it is the size of the data, and has to stay: c < D, sum / D */
+} LengthUses;
+
+static bool
+is_name(const TlNode *n, const char *name)
+{
+   return n->kind == TL_AST_NAME && strcmp(tl_ast_Name(n)->id, name) == 0;
+}
+
+static bool
+is_within(TlRange inner, TlRange outer)
+{
+   return inner.file == outer.file && inner.begin >= outer.begin && inner.end <= outer.end;
+}
+
+/* total / D; x + row * D, where no block's own start is counted: pid * B + arange(0, B). */
+static bool
+is_size_in(const LengthUses *u, const TlAstBinary *b)
+{
+   bool is_right = is_name(b->right, u->name);
+   if (b->op == TL_AST_OP_MUL)
+      return (is_right || is_name(b->left, u->name)) && !u->is_of_arange;
+   return is_right && b->op == TL_AST_OP_DIV;
+}
+
+static void
+find_size(void *user, TlNode *n)
+{
+   LengthUses *u = user;
+   bool is_product = false, was_of_arange = u->is_of_arange;
+   if (n->kind == TL_AST_ASSIGN) {
+      const TlAstAssign *a = tl_ast_Assign(n);
+      const TlNode *value = a->value, *target = a->targets.data[0];
+      u->is_of_arange = is_within(u->arange, n->range);
+      if (u->is_of_arange && is_within(value->range, u->arange) && target->kind == TL_AST_NAME)
+         u->tile = tl_ast_Name(target)->id;
+      is_product = value->kind == TL_AST_BINARY && tl_ast_Binary(value)->op == TL_AST_OP_MUL;
+   } else if (n->kind == TL_AST_EXPR_STMT) {
+      u->is_of_arange = is_within(u->arange, n->range);
+   } else if (n->kind == TL_AST_BINARY) {
+      u->is_size |= is_size_in(u, tl_ast_Binary(n));
+   } else if (n->kind == TL_AST_COMPARE) {
+      const TlAstCompare *c = tl_ast_Compare(n);
+      bool is_bound =
+         c->ops.len == 1 && (c->ops.data[0] == TL_AST_OP_LT || c->ops.data[0] == TL_AST_OP_GE);
+      u->is_size |= is_bound && is_name(c->rights.data[0], u->name);
+   }
+   if (!is_product) /* start = pid * B */
+      tl_ast_children(n, find_size, u);
+   u->is_of_arange = was_of_arange;
+}
+
 const char *
 tl_help_length(TlSema *s, const TlCall *call, int64_t power)
 {
    const char *to = tl_range_text(s, tl_call_arg_range(call, 1));
    const TlAstParam *p = parameter_named(s, to);
-   return p && tl_is_constexpr_annotation(p->annotation)
-             ? tl_arena_printf(s->arena,
-                               "give '%.40s' the value %lld; a mask leaves out what lies beyond",
-                               to, (long long)power)
-             : NULL;
+   if (!p || !tl_is_constexpr_annotation(p->annotation))
+      return NULL;
+   const TlAstFunction *fn = tl_ast_Function(s->impl->act->func->node);
+   LengthUses uses = {.name = to, .arange = call->range};
+   for (size_t i = 0; i < fn->body.len; i++)
+      find_size(&uses, fn->body.data[i]);
+   if (!uses.is_size)
+      return tl_arena_printf(s->arena,
+                             "give '%.40s' the value %lld; a mask leaves out what lies beyond", to,
+                             (long long)power);
+   bool is_bare = tl_starts_with(tl_range_text(s, call->range), "arange");
+   return tl_arena_printf(s->arena,
+                          "'%.40s' is the size of the data, too, and stays %lld: %sarange(0, "
+                          "%snext_power_of_2(%.40s)), of length %lld, and loads and stores with "
+                          "the mask %.40s < %.40s",
+                          to, (long long)call->args[1].i, is_bare ? "" : "tl.",
+                          is_bare ? "" : "triton.", to, (long long)power,
+                          uses.tile ? uses.tile : "offsets", to);
 }
 
 /* BLOCK_SIZE, as constants are written. */
@@ -582,4 +653,23 @@ tl_help_difference(TlSema *s, const TlValue *x, TlRange asked)
            "tl.maximum(a, b) - tl.minimum(a, b)",
            info->bits < 32 ? 32 : 64);
    return true;
+}
+
+const char *
+tl_help_of_run(TlSema *s, const TlCall *c, const char *name)
+{
+   const TlBuiltinRow *row = (const TlBuiltinRow *)tl_builtin_find(TL_NS_TL, name);
+   const char *text = tl_range_text(s, tl_call_arg_range(c, 0));
+   bool is_plain = !text[strcspn(text, " +-*/%&|^~<>=\n")];
+   const TlValue *v = c->args[0].kind == TL_SV_VALUE ? c->args[0].value : NULL;
+   const TlType *elem = v ? tl_type_elem(v->type) : NULL;
+   if (c->num_args != 1 || !elem || elem->kind != TL_TYPE_SCALAR || strlen(text) > 40)
+      return tl_arena_printf(s->arena, "of a value of the run it is tl.%s", name);
+   bool is_converted = (row->takes & TL_TAKES_FLOAT) && !tl_dtype_is_float(elem->dtype);
+   const char *open = is_converted && !is_plain ? "(" : "", *close = *open ? ")" : "";
+   return tl_arena_printf(s->arena,
+                          "of a value of the run it is tl.%s(%s%s%s%s); '%s', %s, is known when "
+                          "the kernel runs",
+                          name, open, text, close, is_converted ? ".to(tl.float32)" : "", text,
+                          tl_type_cstr(s->arena, v->type));
 }

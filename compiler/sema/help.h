@@ -7,8 +7,11 @@
 
 /* arange(start, end) whose bounds the run decides. */
 const char *tl_help_arange(TlSema *s, const TlCall *call);
-/* arange(0, B) with a constexpr parameter B that is no power of two; NULL: another. */
+/* arange(0, B) with a constexpr parameter B that is no power of two; NULL: another.  A B that the
+ * function divides by, bounds a mask with or strides by keeps its value. */
 const char *tl_help_length(TlSema *s, const TlCall *call, int64_t power);
+/* math.sqrt(n) of a value of the run, where tl has a function of the name. */
+const char *tl_help_of_run(TlSema *s, const TlCall *c, const char *name);
 /* Of a number of the run where a constant belongs. */
 const char *tl_help_set_constexpr(TlSema *s, TlRange range);
 /* Of a number that only the run knows because a loop changes it, or counts by it (help_loop.c): the

@@ -1,5 +1,6 @@
 /* Python's functions on values known at compile time: enumerate, zip, sorted, getattr .. */
 #include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/host.h"
 #include "sema/text.h"
 
@@ -19,7 +20,7 @@ tl_host_bad(TlSema *s, const TlCall *c, const char *why)
    if (is_of_run && other) /* round(tile) */
       tl_help(s->diags, "%s", other);
    else if (is_of_run && tl_builtin_find(TL_NS_TL, name)) /* math.sqrt(tile) */
-      tl_help(s->diags, "of a value of the run it is tl.%s", name);
+      tl_help(s->diags, "%s", tl_help_of_run(s, c, name));
    else if (is_of_run && tl_builtin_find(TL_NS_LIBDEVICE, name))
       tl_help(s->diags, "of a value of the run it is libdevice.%s, of triton.language.extra", name);
    return tl_sv_poison();

@@ -652,6 +652,7 @@ tl_sema_lint(TlSema *s, const TlNames *names, const TlFunc *compiled)
             check_twice(&l, names, tl_map_get(&last, tl_ast_Function(n)->name), n);
          tl_check_decorators(s, fn);
          check_statement(s, n);
+         tl_sema_lint_rounds(s, names, n);
       }
       if (is_function)
          tl_map_put(&last, tl_ast_Function(n)->name, n);

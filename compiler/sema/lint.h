@@ -17,6 +17,8 @@ const TlDiag *tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFun
 bool tl_has_name(const TlNode *n, const char *name);
 /* Does it store anything, or print, or do nothing at all? */
 bool tl_sema_has_effect(const TlFunc *f);
+/* What a round of a loop leaves in a name that the next one sets anew (lint_rounds.c). */
+void tl_sema_lint_rounds(TlSema *s, const TlNames *names, TlNode *fn);
 /* What a reduction takes of lanes that masks leave out (lint_lanes.c). */
 struct TlAffine;
 void tl_sema_lint_lanes(TlSema *s, struct TlAffine *a, const TlOp *op);

@@ -130,6 +130,19 @@ ends_operand(int kind)
           kind == TL_TOK_RBRACKET || kind == TL_TOK_RBRACE;
 }
 
+static size_t
+innermost_open(const Place *p)
+{
+   for (size_t i = p->at; i-- > p->first;) {
+      int k = p->t[i].kind;
+      if (k == TL_TOK_RPAREN || k == TL_TOK_RBRACKET || k == TL_TOK_RBRACE)
+         i = p->t[i].match;
+      else if (k == TL_TOK_LPAREN || k == TL_TOK_LBRACKET || k == TL_TOK_LBRACE)
+         return i;
+   }
+   return SIZE_MAX;
+}
+
 static Place
 place_of(const TlParser *ps, const bool *expected)
 {
@@ -138,15 +151,7 @@ place_of(const TlParser *ps, const bool *expected)
    p.first = p.at;
    while (p.first > 0 && !p.t[p.first].is_line_start)
       p.first--;
-   for (size_t i = p.at; i-- > p.first;) {
-      int k = p.t[i].kind;
-      if (k == TL_TOK_RPAREN || k == TL_TOK_RBRACKET || k == TL_TOK_RBRACE) {
-         i = p.t[i].match;
-      } else if (k == TL_TOK_LPAREN || k == TL_TOK_LBRACKET || k == TL_TOK_LBRACE) {
-         p.open = i;
-         break;
-      }
-   }
+   p.open = innermost_open(&p);
    return p;
 }
 
@@ -841,10 +846,36 @@ help_in_general(TlParser *ps, const Place *p)
               text + b->begin, text_len(t), text + t->begin);
 }
 
+/* load(x + (at, mask=inside): only a call takes names, so the inner '(' was to be closed before. */
+static bool
+help_open_group(TlParser *ps, const Place *p)
+{
+   size_t open = p->open;
+   if (kind_at(p, 0) != TL_TOK_ASSIGN || kind_at(p, 1) != TL_TOK_NAME || open == SIZE_MAX ||
+       open <= p->first || p->t[open].kind != TL_TOK_LPAREN || ends_operand(p->t[open - 1].kind) ||
+       kind_at(p, 2) != TL_TOK_COMMA)
+      return false;
+   const Place inner = {.ps = ps, .t = p->t, .at = open, .first = p->first, .open = SIZE_MAX};
+   size_t call = innermost_open(&inner);
+   if (call == SIZE_MAX || call == p->first || p->t[call].kind != TL_TOK_LPAREN ||
+       !ends_operand(p->t[call - 1].kind))
+      return false;
+   const TlToken *name = &p->t[p->at - 1];
+   tl_help(
+      ps->diags,
+      "'%.*s=' names an argument of a call, and a '(' within it is still open: close it before "
+      "the ',', or leave it out",
+      text_len(name), ps->text + name->begin);
+   tl_note(ps->diags, N0112, tl_tok_range(ps, &p->t[open]), "the '(' that is still open");
+   return true;
+}
+
 static void
 give_help(TlParser *ps, const Place *p)
 {
    int found = kind_at(p, 0), before = kind_at(p, 1);
+   if (help_open_group(ps, p))
+      return;
    const char *help = operator_slip(p);
    if (found == TL_TOK_COMMA && before == TL_TOK_LBRACKET)
       help = "is a ':' missing before the ','? x[:, None] adds a dimension";

@@ -263,6 +263,30 @@ ask(sqlite3 *db, const char *sql, const char *json, size_t len)
    return n;
 }
 
+/* The line at whose end a text breaks off, within brackets or a string; 0: it does not. */
+static unsigned
+cut_at_line(const char *json, size_t len)
+{
+   unsigned line = 1, last = 1, open = 0;
+   bool in_string = false;
+   for (size_t i = 0; i < len; i++) {
+      char c = json[i];
+      if (c == '\n')
+         line++;
+      else if (!isspace((unsigned char)c))
+         last = line;
+      if (c == '"')
+         in_string = !in_string;
+      else if (in_string)
+         i += c == '\\';
+      else if (c == '[' || c == '{')
+         open++;
+      else if ((c == ']' || c == '}') && open)
+         open--;
+   }
+   return open || in_string ? last : 0;
+}
+
 /* What is wrong with a text that is no array of choices; an exported one has a choice a line. */
 static void
 say_bad_text(sqlite3 *db, const char *json, size_t len, char *error, size_t error_bytes)
@@ -270,6 +294,17 @@ say_bad_text(sqlite3 *db, const char *json, size_t len, char *error, size_t erro
    static const char is_object[] = "SELECT json_valid(?1) AND json_type(?1) = 'object'";
    if (!error || !error_bytes)
       return;
+   unsigned cut = cut_at_line(json, len);
+   size_t first = 0;
+   while (first < len && isspace((unsigned char)json[first]))
+      first++;
+   if (cut && (json[first] == '[' || json[first] == '{')) {
+      snprintf(error, error_bytes,
+               "the JSON ends too early, in line %u, with brackets open: the file is cut off; "
+               "export the choices anew (tilec tune --export=FILE)",
+               cut);
+      return;
+   }
    unsigned line = 0, last = 0;
    for (const char *p = json, *end = json + len; p < end;) {
       const char *next = memchr(p, '\n', (size_t)(end - p));

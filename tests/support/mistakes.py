@@ -143,7 +143,8 @@ class Unseen(Mistake):
              "mistakes_unseen_24.txt", "mistakes_unseen_25.txt", "mistakes_unseen_26.txt",
              "mistakes_unseen_27.txt", "mistakes_unseen_28.txt", "mistakes_unseen_29.txt",
              "mistakes_unseen_30.txt", "mistakes_unseen_31.txt", "mistakes_unseen_33.txt",
-             "mistakes_unseen_34.txt", "mistakes_unseen_35.txt", "mistakes_unseen_36.txt")
+             "mistakes_unseen_34.txt", "mistakes_unseen_35.txt", "mistakes_unseen_36.txt",
+             "mistakes_unseen_37.txt")
 
     @staticmethod
     def words(line):

@@ -887,7 +887,7 @@ def _grid_of(kernel, function, meta):
         better = wrong_call("the grid of kernel '%s'" % kernel, function, meta, e)
         if better is None:
             raise
-        raise better from None
+        raise better.with_traceback(e.__traceback__.tb_next) from None
     if grid is None:
         raise TypeError("the function that gives kernel '%s' its grid returned None; it returns a "
                         "tuple of one to three numbers" % kernel)

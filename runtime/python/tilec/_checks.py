@@ -3,6 +3,7 @@ import ctypes as C
 import inspect
 import os
 import re
+import sys
 
 __all__ = ["_EXECUTORS", "_a", "_array_instead", "_b", "_check_where", "_file_like", "_folders", "_instead",
            "_integer_instead", "_set_field", "_short", "meant", "wrong_call"]
@@ -75,8 +76,25 @@ def _file_like(file):
     try:
         there = sorted(f for f in os.listdir(folder or ".") if str(f).endswith((".tile", ".py")))
     except (OSError, TypeError):
-        return ""
+        return _elsewhere(file, folder, name)
     return meant(name, there, "there are")
+
+
+def _elsewhere(file, folder, name):
+    """Of a file whose folder is not there: where it was looked for, and a file of the name beside the
+    program or where it runs."""
+    try:
+        if os.path.isdir(folder):
+            return ""
+        here = os.getcwd()
+        main = getattr(sys.modules.get("__main__"), "__file__", None)
+        program = os.path.join(os.path.dirname(os.path.abspath(main)), name) if main else name
+        near = next((p for p in (name, program) if os.path.isfile(p)), None)
+    except (OSError, TypeError):
+        return ""
+    from_where = "" if os.path.isabs(file) else "; the path is looked for from %s" % here
+    return "%s: there is no folder '%s'%s" % (
+        from_where, folder, "; did you mean '%s'?" % near if near else "")
 
 
 def _takes_one(function):

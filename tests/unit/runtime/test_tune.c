@@ -920,6 +920,11 @@ choices_travel_as_json(void **state)
       assert_int_equal(
          tilec_tune_import(database, wrong[i], TILEC_STRLEN, &count, error, sizeof error),
          TILEC_BAD_IMAGE);
+   static const char cut[] = "{\n \"choices\": [\n  {\"kernel\": \"]]}}\\\"\",\n\n";
+   assert_int_equal(tilec_tune_import(database, cut, TILEC_STRLEN, &count, error, sizeof error),
+                    TILEC_BAD_IMAGE);
+   assert_non_null(strstr(error, "ends too early, in line 3"));
+   assert_non_null(strstr(error, "--export="));
    assert_int_equal(tilec_tune_import(database, "[]", TILEC_STRLEN, &count, NULL, 0), TILEC_OK);
    assert_int_equal(tilec_tune_import(NULL, "[]", 2, NULL, NULL, 0), TILEC_BAD_ARGUMENT);
    end_database();

@@ -371,7 +371,7 @@ class Heuristics(KernelInterface):
                 better = tilec.wrong_call(what, value, given, e)
                 if better is None:
                     raise
-                raise better from None
+                raise better.with_traceback(e.__traceback__.tb_next) from None
         return self.fn.run(*args, **kwargs)
 
 
