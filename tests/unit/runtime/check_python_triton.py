@@ -823,8 +823,8 @@ def check_own_lines():
         text, others, count = said("(1,)")
         assert not others and count == 2 and "unknown name 'missing'" in text, text
         assert "direct cause" not in text, text
-        text, others, count = said("lambda meta: (meta['C'],)")
-        assert not others and count == 2 and "'C'" in text, text
+        text, others, count = said("lambda meta: (meta['C'],)")     # the lambda's line as well
+        assert not others and count == 3 and "'C'" in text, text
         text, others, _ = said("(1,)", TILEC_FULL_TRACEBACK="1")
         assert others, text
 
