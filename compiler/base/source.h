@@ -59,6 +59,12 @@ TlLineCol tl_source_line_col(TlSources *set, uint32_t file, uint32_t offset);
 /* The text of a 1-based line without its newline. */
 const char *tl_source_line(TlSources *set, uint32_t file, uint32_t line, uint32_t *len);
 
+static inline bool
+tl_range_is_within(TlRange inner, TlRange outer)
+{
+   return inner.file == outer.file && inner.begin >= outer.begin && inner.end <= outer.end;
+}
+
 static inline TlRange
 tl_range_join(TlRange a, TlRange b)
 {

@@ -266,14 +266,20 @@ warn_of_rows(HostRun *h)
    tl_help(&h->diags, "%s", x.help);
 }
 
+/* Is what its grid and its arguments show of the launch to be told, where nothing else is? */
+static bool
+tells_of_launch(const HostRun *h)
+{
+   return h->launched.func && (h->extra.tells || h->extra.tells_rows) && !h->diags.first;
+}
+
 /* k[(n // BLOCK,)](..) */
 static void
 warn_of_short_grid(HostRun *h)
 {
    TlLaunched *l = &h->launched;
    TlShortGrid x;
-   if (!l->func || !(h->extra.tells || h->extra.tells_rows) || h->diags.first ||
-       !tl_exec_short_grid(l, &x))
+   if (!tells_of_launch(h) || !tl_exec_short_grid(l, &x))
       return;
    const TlCoord *c = &x.coord;
    tl_report(&h->diags, W0616, x.op->range, l->grid[c->axis], l->grid[c->axis] == 1 ? "" : "s",
@@ -287,8 +293,7 @@ warn_of_turned_grid(HostRun *h)
 {
    TlLaunched *l = &h->launched;
    TlTurnedGrid x;
-   if (!l->func || !(h->extra.tells || h->extra.tells_rows) || h->diags.first ||
-       !tl_exec_turned_grid(l, &x))
+   if (!tells_of_launch(h) || !tl_exec_turned_grid(l, &x))
       return;
    const TlCoord *a = &x.a, *b = &x.b;
    tl_report(&h->diags, W0619, x.op->range, l->grid[a->axis], a->axis, l->grid[b->axis], b->axis,
@@ -304,10 +309,8 @@ warn_of_turned_grid(HostRun *h)
 static void
 warn_of_short_block(HostRun *h)
 {
-   TlLaunched *l = &h->launched;
    TlShortBlock x;
-   if (!l->func || !(h->extra.tells || h->extra.tells_rows) || h->diags.first ||
-       !tl_exec_short_block(l, &x))
+   if (!tells_of_launch(h) || !tl_exec_short_block(&h->launched, &x))
       return;
    tl_report(&h->diags, W0617, x.op->range, tl_source_name(x.op), x.lanes, x.limit);
    tl_help(&h->diags, "%s", x.help);

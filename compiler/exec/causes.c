@@ -643,42 +643,39 @@ loaded_index(const TlValue *v, unsigned depth, bool *is_several)
    return found;
 }
 
-/* The argument whose memory pointers lead to; NULL: not known. */
-static const TlValue *
-array_of(const TlValue *v)
-{
-   while (v->def && (v->def->opcode == TL_OP_ADDPTR || v->def->opcode == TL_OP_SPLAT ||
-                     v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS))
-      v = tl_arg(v->def, 0);
-   return v->def || v->block->region->parent ? NULL : v;
-}
-
 /* table + token * DIM + d, of a token that is none. */
 static const char *
 of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
 {
    bool is_several = false;
    const TlOp *load = loaded_index(tl_arg(access, 0), 0, &is_several);
-   const TlValue *array = load ? array_of(tl_arg(load, 0)) : NULL;
+   int arg = load ? tl_exec_argument_of(l->func, tl_arg(load, 0)) : -1;
+   const char *array = arg < 0 ? NULL : l->func->body->block->args[arg]->name;
    const char *name = load ? tl_result(load, 0)->name : NULL;
-   if (is_several || !array || !array->name || strcmp(array->name, f->buffer) == 0)
+   if (is_several || !array || strcmp(array, f->buffer) == 0)
       return NULL;
    name = name ? name : "i";
    return tl_arena_printf(l->arena,
                           "the index comes of what '%s' holds: a mask, such as (%s >= 0) & (%s < "
                           "rows), keeps out what is none",
-                          array->name, name, name);
+                          array, name, name);
 }
 
 /* ---- the cause of a fault ---- */
+static bool
+is_at(const TlOp *op, const TlExecFault *f)
+{
+   return op->range.file == f->range.file && op->range.begin == f->range.begin &&
+          op->range.end == f->range.end;
+}
+
 /* The access that stands there. */
 static const TlOp *
 access_at(const TlLaunched *l, const TlExecFault *f)
 {
    const TlBlock *top = l->func->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      if (tl_has_trait(op, TL_TRAIT_ACCESS) && op->range.file == f->range.file &&
-          op->range.begin == f->range.begin && op->range.end == f->range.end &&
+      if (tl_has_trait(op, TL_TRAIT_ACCESS) && is_at(op, f) &&
           strcmp(tl_source_name(op), f->op) == 0)
          return op;
    return NULL;
@@ -708,8 +705,7 @@ broken_promise(const TlLaunched *l, const TlExecFault *f)
 {
    const TlBlock *top = l->func->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
-      bool is_it = op->opcode == TL_OP_ASSUME && op->range.file == f->range.file &&
-                   op->range.begin == f->range.begin && op->range.end == f->range.end;
+      bool is_it = op->opcode == TL_OP_ASSUME && is_at(op, f);
       TlSb sb;
       uint64_t seen = 0;
       tl_sb_init(&sb, l->arena);

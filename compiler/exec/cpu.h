@@ -199,4 +199,7 @@ void tl_exec_own_text(TlExecFault *fault);
 /* Turns a fault or warning into a diagnostic with its notes and help. */
 void tl_exec_report(TlDiags *diags, const TlExecFault *fault);
 
+/* The argument of f that the pointers come of; -1: it is not known. */
+int tl_exec_argument_of(const TlFunc *f, const TlValue *v);
+
 #endif

@@ -27,9 +27,8 @@ typedef struct TlExecReads {
 
 enum { MOST_SEEN = 1 << 24 /* elements of all arrays together */ };
 
-/* The argument that the pointers come of; -1: it is not known. */
-static int
-argument_of(const TlFunc *f, const TlValue *v)
+int
+tl_exec_argument_of(const TlFunc *f, const TlValue *v)
 {
    const TlBlock *top = f->body->block;
    while (v) {
@@ -57,7 +56,7 @@ note_loads(TlArena *arena, const TlFunc *f, TlExecRun *run, uint64_t left)
    const TlBlock *top = f->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       int arg = op->opcode == TL_OP_LOAD && tl_type_is_tile(tl_result(op, 0)->type)
-                   ? argument_of(f, tl_arg(op, 0))
+                   ? tl_exec_argument_of(f, tl_arg(op, 0))
                    : -1;
       const TlExecBuffer *b = arg >= 0 && (unsigned)arg < run->num_args ? &run->buffers[arg] : NULL;
       if (!b || !b->seen || b->bytes / b->elem_bytes > left)

@@ -138,12 +138,6 @@ is_name(const TlNode *n, const char *name)
    return n->kind == TL_AST_NAME && strcmp(tl_ast_Name(n)->id, name) == 0;
 }
 
-static bool
-is_within(TlRange inner, TlRange outer)
-{
-   return inner.file == outer.file && inner.begin >= outer.begin && inner.end <= outer.end;
-}
-
 /* total / D; x + row * D, where no block's own start is counted: pid * B + arange(0, B). */
 static bool
 is_size_in(const LengthUses *u, const TlAstBinary *b)
@@ -162,12 +156,13 @@ find_size(void *user, TlNode *n)
    if (n->kind == TL_AST_ASSIGN) {
       const TlAstAssign *a = tl_ast_Assign(n);
       const TlNode *value = a->value, *target = a->targets.data[0];
-      u->is_of_arange = is_within(u->arange, n->range);
-      if (u->is_of_arange && is_within(value->range, u->arange) && target->kind == TL_AST_NAME)
+      u->is_of_arange = tl_range_is_within(u->arange, n->range);
+      if (u->is_of_arange && tl_range_is_within(value->range, u->arange) &&
+          target->kind == TL_AST_NAME)
          u->tile = tl_ast_Name(target)->id;
       is_product = value->kind == TL_AST_BINARY && tl_ast_Binary(value)->op == TL_AST_OP_MUL;
    } else if (n->kind == TL_AST_EXPR_STMT) {
-      u->is_of_arange = is_within(u->arange, n->range);
+      u->is_of_arange = tl_range_is_within(u->arange, n->range);
    } else if (n->kind == TL_AST_BINARY) {
       u->is_size |= is_size_in(u, tl_ast_Binary(n));
    } else if (n->kind == TL_AST_COMPARE) {

@@ -65,6 +65,9 @@ bool tl_lint_are_concurrent(TlLintFacts *f);
 bool tl_lint_is_one_program(TlLintFacts *f);
 /* Does the text have the name, as a whole: SPLIT in meta["SPLIT"] * heads? */
 bool tl_lint_is_written(const char *text, const char *name);
+/* Is the type certainly the text's own, as what made the value says it, and not one that was
+ * guessed for a parameter? */
+bool tl_lint_is_spelled(const TlLintFacts *f, const TlValue *v, TlDtype dtype);
 /* The name that a quotient is divided by, as it is written; NULL: it is by no name. */
 const char *tl_lint_divisor(TlSema *s, const TlOp *div);
 /* Is it called as sizes are: n, N, n_elements, num_rows, seq_len? */

@@ -347,12 +347,13 @@ check_limits(TlLintFacts *f, const TlOp *op)
    bool is_float = tl_dtype_is_float(tl_type_elem(tl_result(op, 0)->type)->dtype);
    tl_report(f->s->diags, W0299, op->range, tl_range_text(f->s, op->range),
              tl_arena_printf(f->s->arena, "%.*g", is_float ? 6 : 17, x.lo));
-   if (n == 2 && at[0] != at[1])
+   if (n == 2 && at[0] != at[1]) {
+      double low = fmin(at[0], at[1]), high = fmax(at[0], at[1]);
       tl_help(f->s->diags,
               "the lower limit is %g, the upper %g: tl.minimum(tl.maximum(x, %g), %g), or "
               "tl.clamp(x, %g, %g)",
-              fmin(at[0], at[1]), fmax(at[0], at[1]), fmin(at[0], at[1]), fmax(at[0], at[1]),
-              fmin(at[0], at[1]), fmax(at[0], at[1]));
+              low, high, low, high, low, high);
+   }
    return true;
 }
 

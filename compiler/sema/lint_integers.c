@@ -10,30 +10,32 @@
 enum { MAX_STEPS = 100 };
 
 /* ---- numbers of lanes ---- */
-/* Is the tile made of arange and constants alone, so that it has the ends of its range? */
-static bool
-counts_lanes(const TlValue *v, unsigned *steps)
+/* The arange that the tile is made of, with constants alone, so that it has the ends of its range;
+ * NULL: it is not. */
+static const TlValue *
+counted_lanes(const TlValue *v, unsigned *steps)
 {
    const TlOp *op = v->def;
    uint64_t bits;
    if (!op || ++*steps > MAX_STEPS)
-      return false;
+      return NULL;
    switch ((int)op->opcode) {
    case TL_OP_ARANGE:
-      return true;
+      return v;
    case TL_OP_CAST:
-      return tl_dtype_is_int(tl_value_dtype(tl_arg(op, 0))) && counts_lanes(tl_arg(op, 0), steps);
+      return tl_dtype_is_int(tl_value_dtype(tl_arg(op, 0))) ? counted_lanes(tl_arg(op, 0), steps)
+                                                            : NULL;
    case TL_OP_EXPAND_DIMS:
    case TL_OP_BROADCAST:
-      return counts_lanes(tl_arg(op, 0), steps);
+      return counted_lanes(tl_arg(op, 0), steps);
    case TL_OP_ADD:
    case TL_OP_SUB:
    case TL_OP_MUL:
       for (unsigned i = 0; i < 2; i++)
          if (tl_is_const(tl_arg(op, i), &bits))
-            return counts_lanes(tl_arg(op, 1 - i), steps);
+            return counted_lanes(tl_arg(op, 1 - i), steps);
    }
-   return false;
+   return NULL;
 }
 
 /* Is v computed of the other one, and not of what was loaded by it? */
@@ -51,21 +53,10 @@ is_made_of(const TlValue *v, const TlValue *from, unsigned *steps)
    return false;
 }
 
-static const TlValue *
-lanes_of(const TlValue *v)
-{
-   while (v->def && v->def->opcode != TL_OP_ARANGE && v->def->num_args) {
-      uint64_t bits;
-      v = tl_arg(v->def, tl_is_const(tl_arg(v->def, 0), &bits));
-   }
-   return v;
-}
-
 /* where(i < 32, x << i, ..): what is shifted too far is not taken. */
 static bool
-is_looked_after(const TlOp *shift)
+is_looked_after(const TlOp *shift, const TlValue *lanes)
 {
-   const TlValue *lanes = lanes_of(tl_arg(shift, 1));
    for (const TlUse *u = tl_result(shift, 0)->uses; u; u = u->next) {
       unsigned steps = 0;
       bool is_chosen = u->user->opcode == TL_OP_SELECT || u->user->opcode == TL_OP_MUL ||
@@ -87,10 +78,11 @@ check_shift(TlLintFacts *f, TlAnalysis *a, const TlOp *op)
    uint64_t bits;
    const TlDtypeInfo *info = &tl_dtype_info[tl_value_dtype(tl_result(op, 0))];
    const TlValue *count = tl_arg(op, 1);
-   if (tl_is_const(count, &bits) || !counts_lanes(count, &steps) || !tl_lint_trusts_numbers(f))
+   const TlValue *lanes = tl_is_const(count, &bits) ? NULL : counted_lanes(count, &steps);
+   if (!lanes || !tl_lint_trusts_numbers(f))
       return false;
    const TlAxisInfo *x = tl_axis_info(a, count);
-   if (!x->has_range || x->hi < (int64_t)info->bits || is_looked_after(op))
+   if (!x->has_range || x->hi < (int64_t)info->bits || is_looked_after(op, lanes))
       return false;
    tl_report(s->diags, W0220, op->range, (long long)x->hi, info->bits, info->text);
    if (x->hi < 64)
@@ -120,15 +112,6 @@ step_of(const TlAxisInfo *x, unsigned rank)
    return step > 0 ? step : 1;
 }
 
-/* Is the type of the conversion written there, and not that of an array whose type was guessed? */
-static bool
-is_spelled(const TlLintFacts *f, const TlOp *op, const TlDtypeInfo *to)
-{
-   const char *text = tl_range_text(f->s, op->range);
-   return !f->s->impl->has_guessed_types || tl_lint_is_written(text, to->triton_name) ||
-          tl_lint_is_written(text, to->text);
-}
-
 /* arange(0, 4096).to(fp16) */
 static bool
 check_rounded(TlLintFacts *f, TlAnalysis *a, const TlOp *op)
@@ -138,13 +121,13 @@ check_rounded(TlLintFacts *f, TlAnalysis *a, const TlOp *op)
                 *to = tl_type_elem(tl_result(op, 0)->type);
    bool is_half = to->kind == TL_TYPE_SCALAR && (to->dtype == TL_FP16 || to->dtype == TL_BF16);
    if (!is_half || from->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(from->dtype) ||
-       !counts_lanes(tl_arg(op, 0), &steps) || !tl_lint_trusts_numbers(f))
+       !counted_lanes(tl_arg(op, 0), &steps) || !tl_lint_trusts_numbers(f))
       return false;
    const TlAxisInfo *x = tl_axis_info(a, tl_arg(op, 0));
    const TlDtypeInfo *info = &tl_dtype_info[to->dtype];
    int64_t whole = to->dtype == TL_FP16 ? 2048 : 256;
    if (!x->has_range || x->hi / step_of(x, tl_result(op, 0)->type->rank) <= whole ||
-       !is_spelled(f, op, info))
+       !tl_lint_is_spelled(f, tl_result(op, 0), to->dtype))
       return false;
    tl_report(f->s->diags, W0364, op->range, (long long)x->hi, info->text, (long long)whole);
    return true;

@@ -18,12 +18,6 @@ name_set_by(const TlNode *n)
    return to && to->kind == TL_AST_NAME ? to : NULL;
 }
 
-static bool
-is_within(TlRange inner, TlRange outer)
-{
-   return inner.begin >= outer.begin && inner.end <= outer.end;
-}
-
 /* The statement of the body that sets the name anew, where nothing reads what `last`, another one,
  * sets it to: not behind it, not before the name is set anew, not outside of the loop. */
 static const TlNode *
@@ -36,17 +30,17 @@ set_anew(const Rounds *r, const TlNode *loop, const TlNodeList *body, const TlNo
       const TlMention *m = &r->names->mentions.data[i];
       if (m->symbol != y)
          continue;
-      bool is_inside = is_within(m->range, loop->range);
+      bool is_inside = tl_range_is_within(m->range, loop->range);
       if (m->owner != y->owner || (!is_inside && !m->is_write) ||
           (is_inside &&
            (m->range.begin < body->data[0]->range.begin || m->range.begin >= last->range.end)))
          return NULL;
-      bool is_of_last = is_within(m->range, last->range);
+      bool is_of_last = tl_range_is_within(m->range, last->range);
       reads_itself |= is_of_last && !m->is_write;
       is_read |= is_inside && !is_of_last && !m->is_write;
       for (size_t k = 0; is_inside && !anew && k < body->len; k++)
-         anew = is_within(m->range, body->data[k]->range) ? body->data[k] : NULL;
-      bool is_own = anew && is_within(m->range, anew->range);
+         anew = tl_range_is_within(m->range, body->data[k]->range) ? body->data[k] : NULL;
+      bool is_own = anew && tl_range_is_within(m->range, anew->range);
       if (is_inside && (!anew || anew == last || anew->kind != TL_AST_ASSIGN ||
                         !name_set_by(anew) || (is_own && !m->is_write)))
          return NULL;

@@ -3,6 +3,7 @@
  * program has a part only; sums of what a dot has added already; quotients of integers that are
  * whole before they meet floating-point numbers. */
 #include "ir/control.h"
+#include "ir/trips.h"
 #include "ir/walk.h"
 #include "sema/lint.h"
 #include "sema/lint_access.h"
@@ -20,10 +21,8 @@ is_half(const TlType *t)
    return e->kind == TL_TYPE_SCALAR && (e->dtype == TL_FP16 || e->dtype == TL_BF16);
 }
 
-/* Is the type certainly the text's own, as what made the value says it, and not one that was
- * guessed for a parameter? */
-static bool
-is_spelled(const TlLintFacts *f, const TlValue *v, TlDtype dtype)
+bool
+tl_lint_is_spelled(const TlLintFacts *f, const TlValue *v, TlDtype dtype)
 {
    const TlDtypeInfo *info = &tl_dtype_info[dtype];
    const char *text = v->def ? tl_range_text(f->s, v->def->range) : "";
@@ -51,19 +50,30 @@ adds_to(const TlOp *op, const TlValue *acc)
              : op->opcode == TL_OP_ADD && (tl_arg(op, 0) == acc || tl_arg(op, 1) == acc);
 }
 
+/* What adds to the i-th carried value of the loop, where that has a name and begins as a number of
+ * a type that is the text's own; NULL: nothing of the kind. */
+static const TlOp *
+named_sum(const TlLintFacts *f, const TlOp *loop, unsigned i)
+{
+   const TlBlock *body = loop->regions[0]->block;
+   const TlValue *acc = tl_carried(body, i), *from = tl_init(loop, i);
+   const TlType *e = tl_type_elem(acc->type);
+   const TlOp *op = tl_yielded(body, i)->def;
+   uint64_t bits;
+   bool is_sum = op && adds_to(op, acc) && acc->name && tl_is_const(from, &bits) &&
+                 op->range.file == f->s->impl->main->file;
+   return is_sum && e->kind == TL_TYPE_SCALAR && tl_lint_is_spelled(f, from, e->dtype) ? op : NULL;
+}
+
 /* acc = zeros(.., fp16); for ..: acc += .. */
 static void
 check_half(TlLintFacts *f, const TlOp *loop)
 {
    TlSema *s = f->s;
    for (unsigned i = 0; loop->opcode == TL_OP_FOR && i < loop->num_results; i++) {
-      const TlBlock *body = loop->regions[0]->block;
-      const TlValue *acc = tl_carried(body, i), *next = tl_yielded(body, i);
-      const TlOp *op = next->def;
-      uint64_t bits;
-      if (!is_half(acc->type) || !op || !adds_to(op, acc) || !acc->name ||
-          !tl_is_const(tl_init(loop, i), &bits) || op->range.file != s->impl->main->file ||
-          !is_spelled(f, tl_init(loop, i), tl_type_elem(acc->type)->dtype))
+      const TlValue *acc = tl_carried(loop->regions[0]->block, i);
+      const TlOp *op = is_half(acc->type) ? named_sum(f, loop, i) : NULL;
+      if (!op)
          continue;
       tl_report(s->diags, W0246, op->range, acc->name,
                 tl_dtype_info[tl_type_elem(acc->type)->dtype].text);
@@ -493,39 +503,23 @@ check_narrow(TlLintFacts *f, const TlOp *op)
 }
 
 /* ---- counters of 8 bits ---- */
-/* How many rounds there are, where constants say so; else as many as there may be. */
-static int64_t
-most_rounds(const TlOp *loop)
-{
-   int64_t ends[3];
-   for (unsigned i = 0; i < 3; i++) {
-      uint64_t bits;
-      if (!tl_is_const(tl_arg(loop, i), &bits))
-         return INT32_MAX;
-      ends[i] = tl_bits_to_int(tl_type_elem(tl_arg(loop, i)->type)->dtype, bits);
-   }
-   return ends[2] > 0 && ends[1] > ends[0] ? (ends[1] - ends[0] + ends[2] - 1) / ends[2] : 0;
-}
-
 /* n = zeros(.., int8); for ..: n += .. */
 static bool
 check_counter(TlLintFacts *f, const TlOp *loop)
 {
    TlSema *s = f->s;
    for (unsigned i = 0; loop->opcode == TL_OP_FOR && i < loop->num_results; i++) {
-      const TlBlock *body = loop->regions[0]->block;
-      const TlValue *acc = tl_carried(body, i);
+      const TlValue *acc = tl_carried(loop->regions[0]->block, i);
       const TlType *e = tl_type_elem(acc->type);
-      const TlOp *op = tl_yielded(body, i)->def;
-      uint64_t bits;
-      unsigned steps = 0;
       bool is_narrow = e->kind == TL_TYPE_SCALAR && tl_dtype_is_int(e->dtype) &&
                        e->dtype != TL_I1 && tl_dtype_info[e->dtype].bits == 8;
-      if (!is_narrow || !op || op->opcode != TL_OP_ADD || !adds_to(op, acc) || !acc->name ||
-          !tl_is_const(tl_init(loop, i), &bits) || op->range.file != s->impl->main->file ||
-          !is_spelled(f, tl_init(loop, i), e->dtype))
+      const TlOp *op = is_narrow ? named_sum(f, loop, i) : NULL;
+      if (!op || op->opcode != TL_OP_ADD)
          continue;
-      int64_t lo, hi, least, most, rounds = most_rounds(loop);
+      unsigned steps = 0;
+      uint64_t trips = tl_known_trips(loop);
+      int64_t rounds = trips < INT32_MAX ? (int64_t)trips : INT32_MAX; /* not known: many */
+      int64_t lo, hi, least, most;
       limits_of(tl_arg(op, tl_arg(op, 0) == acc), &lo, &hi, &steps);
       limits_of_type(e->dtype, &least, &most);
       if (lo * rounds >= least && hi * rounds <= most)
