@@ -212,9 +212,8 @@ help_shifted(TlDiags *diags, const TlExecFault *f)
               "what is subtracted is the greatest along axis %u, -inf where all along it are, and "
               "-inf less -inf is nan: let one of them in%s",
               axis,
-              has_axes && !f->is_chosen
-                 ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis)
-                 : "");
+              has_axes && !f->is_chosen ? ", or take the greatest and the sum of it along one axis"
+                                        : "");
    else if (f->is_filled)
       tl_help(diags,
               "what is subtracted is greater than all of these elements: give lanes that the "
