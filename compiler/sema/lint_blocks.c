@@ -135,7 +135,7 @@ check_place(TlLintFacts *f, const TlOp *op)
        !counts_from_zero(tl_arg(op, 1)) || !tl_result(op, 1)->uses)
       return false;
    unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
-   if (!goes_along(f, tl_arg(op, 0), axis, loop, &steps))
+   if (!tl_lint_trusts_numbers(f) || !goes_along(f, tl_arg(op, 0), axis, loop, &steps))
       return false;
    int at = carried_by(tl_result(op, 1), loop, &uses);
    if (at < 0 || !tl_result(loop, (unsigned)at)->uses || keeps_block(loop, (unsigned)at))

@@ -93,6 +93,14 @@ is_half(const TlValue *v)
    return tl_is_number(v, &number) && number >= -0.5 && number <= 0.5;
 }
 
+/* trunc(x) + 1 with the sign of x: what libdevice.round makes of halves */
+static bool
+adds_sign(const TlOp *add)
+{
+   const TlOp *whole = tl_arg(add, 0)->def, *one = tl_arg(add, 1)->def;
+   return whole && one && is_rounding(whole) && one->opcode == TL_OP_BITCAST;
+}
+
 /* What is left of x, whatever rounds it to whole numbers, its limits and its type. */
 static const TlValue *
 before_rounding(const TlValue *v)
@@ -103,6 +111,8 @@ before_rounding(const TlValue *v)
       if (v->def && v->def->opcode == TL_OP_SELECT)
          v = tl_arg(v->def, 1);
       else if (v->def && v->def->opcode == TL_OP_ADD && is_half(tl_arg(v->def, 1)))
+         v = tl_arg(v->def, 0);
+      else if (v->def && v->def->opcode == TL_OP_ADD && adds_sign(v->def))
          v = tl_arg(v->def, 0);
       else if (v->def && v->def->opcode == TL_OP_SUB && is_half(tl_arg(v->def, 1)))
          v = tl_arg(v->def, 0);
