@@ -77,6 +77,20 @@ of_elements(const TlLaunched *l, int64_t each)
    return each == 1 ? "" : tl_arena_printf(l->arena, " of %lld elements", (long long)each);
 }
 
+/* A size of elements was given where that of a buffer is in bytes, maybe. */
+static const char *
+size_in_bytes(const TlLaunched *l, unsigned arg, int64_t num)
+{
+   int64_t bytes = (int64_t)l->args[arg].bytes;
+   if (num != bytes || num == tl_reach_count(l, arg) || l->args[arg].shape)
+      return "";
+   return tl_arena_printf(l->arena,
+                          "; %lld is its size in bytes: as tilec_ptr counts, %lld elements are "
+                          "%lld bytes",
+                          (long long)bytes, (long long)num,
+                          (long long)(bytes / tl_reach_count(l, arg) * num));
+}
+
 static const char *
 too_far_alone(TlLaunched *l, const TlReach *r)
 {
@@ -88,9 +102,9 @@ too_far_alone(TlLaunched *l, const TlReach *r)
    if (c->limit > count && c->limit_name)
       return tl_arena_printf(l->arena,
                              "'%s' is %lld, and '%s' has %lld elements: give an array of %lld, or "
-                             "%s=%lld",
+                             "%s=%lld%s",
                              c->limit_name, (long long)c->limit, name, count, (long long)c->limit,
-                             c->limit_name, count);
+                             c->limit_name, count, size_in_bytes(l, r->arg, c->limit));
    if (c->limit > count)
       return tl_arena_printf(l->arena,
                              "the mask ends at %lld, and '%s' has %lld elements: compare with its "
@@ -103,6 +117,26 @@ too_far_alone(TlLaunched *l, const TlReach *r)
                              "%lld: give the grid %lld programs, or a mask, such as i < n",
                              l->grid[c->axis], of_elements(l, c->lanes), (long long)c->natural,
                              name, count, count / (long long)c->lanes);
+   return NULL;
+}
+
+/* The name of a size that another access has lanes for, as many as the array has elements, where
+ * this one has but the program's number: load(w + row) beside load(x + row * cols + c). */
+static const char *
+size_of_lanes(TlLaunched *l, const TlReach *r)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach other;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &other) || other.arg == r->arg)
+         continue;
+      for (unsigned i = 0; i < other.num; i++) {
+         const TlCoord *c = &other.coord[i];
+         if (c->axis < 0 && c->lanes > 1 && c->limit_name && c->step == 1 &&
+             c->limit == tl_reach_count(l, r->arg))
+            return c->limit_name;
+      }
+   }
    return NULL;
 }
 
@@ -130,6 +164,13 @@ left_alone(TlLaunched *l, const TlReach *r)
    if (c->axis < 0 || c->natural >= count)
       return NULL;
    long long wanted = programs_for(c, l, count), each = c->natural / l->grid[c->axis];
+   const char *size = each == 1 && c->lanes == 1 ? size_of_lanes(l, r) : NULL;
+   if (size)
+      return tl_arena_printf(l->arena,
+                             "the index is the program's number, one of %u, and '%s' has an "
+                             "element for each of '%s' = %lld: take it by the index that goes to "
+                             "'%s'",
+                             l->grid[c->axis], name, size, count, size);
    return tl_arena_printf(
       l->arena,
       "nothing gets so far: the grid has %u program%s%s, and %lld elements need "
@@ -286,10 +327,32 @@ strides_in_bytes(TlLaunched *l, const TlReach *r)
                           tl_sb_cstr(&sb));
 }
 
+/* x + i * 4 of floats: by the factor, which is their size, the index is one of bytes. */
+static const char *
+index_in_bytes(TlLaunched *l, const TlReach *r)
+{
+   const TlType *elem = tl_type_elem(l->func->body->block->args[r->arg]->type)->elem;
+   int64_t size = elem->kind == TL_TYPE_SCALAR ? tl_dtype_info[elem->dtype].bytes : 1;
+   int64_t end = r->start / size + 1;
+   for (unsigned i = 0; i < r->num; i++) {
+      if (r->coord[i].step % size || (r->coord[i].step == size && r->coord[i].step_name))
+         return NULL;
+      end += (r->coord[i].num - 1) * (r->coord[i].step / size);
+   }
+   if (size == 1 || !r->num || r->coord[r->num - 1].step != size || r->start % size ||
+       end > tl_reach_count(l, r->arg))
+      return NULL;
+   return tl_arena_printf(l->arena,
+                          "the index goes on by %lld from element to element, the size of %s in "
+                          "bytes: a pointer is moved by elements, so leave '* %lld' out",
+                          (long long)size, tl_dtype_info[elem->dtype].text, (long long)size);
+}
+
 static const char *
 too_far(TlLaunched *l, const TlReach *r)
 {
    const char *bytes = strides_in_bytes(l, r);
+   bytes = bytes ? bytes : index_in_bytes(l, r);
    if (bytes)
       return bytes;
    int64_t row = tl_reach_row(l, r->arg);
@@ -377,6 +440,9 @@ static const char *
 left_out(TlLaunched *l, const TlReach *r)
 {
    const char *text = r->num == 1 ? too_short_block(l, &r->coord[0]) : NULL;
+   const char *bytes = r->num && r->coord[r->num - 1].lanes > 1 ? index_in_bytes(l, r) : NULL;
+   if (bytes)
+      return bytes;
    if (r->num == 1)
       return text ? text : left_alone(l, r);
    return r->num == 2 && r->coord[1].step == 1 ? left_in_rows(l, r) : NULL;
@@ -489,6 +555,22 @@ has_other_stride(const TlLaunched *l, const TlReach *r)
           r->coord[0].step_name && r->coord[0].num > 1 && step % row && row % step;
 }
 
+/* The one integer argument that has the value; NULL: none, or several. */
+static const char *
+argument_of(const TlLaunched *l, int64_t value)
+{
+   const char *found = NULL;
+   for (unsigned i = 0; i < l->num_args; i++) {
+      const TlValue *v = l->func->body->block->args[i];
+      if (!is_size(l, i) || tl_bits_to_int(v->type->dtype, l->args[i].bits) != value)
+         continue;
+      if (found)
+         return NULL;
+      found = v->name;
+   }
+   return found;
+}
+
 bool
 tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
 {
@@ -502,6 +584,15 @@ tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
       *out = (TlOtherRows){.op = op, .array = array_text(l, r.arg), .step = r.coord[0].step};
       if ((is_turned || has_other_stride(l, &r)) && find_exchange(l, &r, grid, user, &x)) {
          out->help = exchange_text(l, &x);
+         return true;
+      }
+      const char *length = has_other_stride(l, &r) ? argument_of(l, tl_reach_row(l, r.arg)) : NULL;
+      if (length) {
+         out->help = tl_arena_printf(l->arena,
+                                     "rows of '%s' are %lld elements long, which is '%s', and "
+                                     "'%s' is %lld: the stride of this index is to be '%s'",
+                                     name_of(l, r.arg), (long long)tl_reach_row(l, r.arg), length,
+                                     r.coord[0].step_name, (long long)r.coord[0].step, length);
          return true;
       }
       if (has_other_stride(l, &r)) {
@@ -595,6 +686,20 @@ tl_exec_turned_grid(TlLaunched *l, TlTurnedGrid *out)
    return false;
 }
 
+/* Is it in a loop that goes on by so many, and does not move the pointers?  That is told of where
+ * they stand. */
+static bool
+is_stepped_over(const TlOp *op, int64_t lanes)
+{
+   for (const TlOp *loop = tl_parent(op); loop; loop = tl_parent(loop)) {
+      uint64_t step;
+      if (loop->opcode == TL_OP_FOR && tl_is_const(tl_for_step(loop), &step) &&
+          (int64_t)step == lanes)
+         return true;
+   }
+   return false;
+}
+
 /* The lanes are all of it: nothing else comes as far as the limit in the same array's rows. */
 bool
 tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
@@ -609,6 +714,7 @@ tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
          const TlCoord *c = &r.coord[i];
          bool has_more = r.end + (c->limit - c->natural) * c->step <= tl_reach_count(l, r.arg);
          if (!is_too_short(c) || !c->limit_name || c->wraps || !has_more ||
+             is_stepped_over(op, c->natural) ||
              !is_only_access(l, op, r.arg, TL_TRAIT_READ | TL_TRAIT_WRITE))
             continue;
          const char *block = constant_named(l, c->natural);
@@ -659,6 +765,42 @@ of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
                           "the index comes of what '%s' holds: a mask, such as (%s >= 0) & (%s < "
                           "rows), keeps out what is none",
                           array, name, name);
+}
+
+/* ---- loops that count down ---- */
+/* Is v computed of the loop's index? */
+static bool
+has_index(const TlValue *v, const TlValue *index, unsigned depth)
+{
+   enum { MAX_DEPTH = 16 };
+   if (v == index)
+      return true;
+   for (unsigned i = 0; v->def && depth < MAX_DEPTH && i < v->def->num_args; i++)
+      if (has_index(tl_arg(v->def, i), index, depth + 1))
+         return true;
+   return false;
+}
+
+/* for at in range(n - BLOCK, 0, -BLOCK): the round of 0 is none. */
+static const char *
+ends_before_zero(TlLaunched *l, const TlOp *access, const TlExecFault *f)
+{
+   for (const TlOp *loop = tl_parent(access); loop; loop = tl_parent(loop)) {
+      uint64_t to, by;
+      if (loop->opcode != TL_OP_FOR || !tl_is_const(tl_for_upper(loop), &to) || to ||
+          !tl_is_const(tl_for_step(loop), &by))
+         continue;
+      int64_t step = tl_bits_to_int(tl_for_step(loop)->type->dtype, by);
+      const TlValue *index = tl_for_index(loop);
+      if (step < 0 && f->elem_bytes && f->byte / f->elem_bytes < -step &&
+          has_index(tl_arg(access, 0), index, 0))
+         return tl_arena_printf(l->arena,
+                                "the loop ends before '%s' is 0: range(.., 0, %lld) leaves out its "
+                                "end, 0; the round of 0 comes with range(.., -1, %lld)",
+                                index->name ? index->name : "its index", (long long)step,
+                                (long long)step);
+   }
+   return NULL;
 }
 
 /* ---- the cause of a fault ---- */
@@ -732,6 +874,9 @@ tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
    const char *loaded = op && is_beside ? of_loaded_index(l, op, f) : NULL;
    if (loaded)
       return loaded;
+   const char *down = op && is_left ? ends_before_zero(l, op, f) : NULL;
+   if (down)
+      return down;
    if (!op || !(is_outside || is_left) || !tl_reach_of(l, op, &r) ||
        strcmp(name_of(l, r.arg), f->buffer) != 0)
       return NULL;

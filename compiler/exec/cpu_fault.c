@@ -18,6 +18,62 @@ place_of(TlDiags *diags, const TlExecFault *f)
    return tl_sb_cstr(&sb);
 }
 
+/* The end of the argument that begins at the place: the comma, or the parenthesis, behind it. */
+static const char *
+end_of_argument(const char *p)
+{
+   for (int depth = 0; *p && *p != '\n'; p++) {
+      if (depth == 0 && (*p == ',' || *p == ')'))
+         return p;
+      depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+   }
+   return NULL;
+}
+
+/* Does the text have the other one, at most `len` characters long, in it? */
+static bool
+has_text(const char *text, size_t len, const char *other)
+{
+   size_t n = strlen(other);
+   for (size_t i = 0; i + n <= len; i++)
+      if (memcmp(text + i, other, n) == 0)
+         return true;
+   return false;
+}
+
+/* Of load(x + i - t, i < n): the mask that keeps i - t from going below 0, by the index and the
+ * mask as they are written; without them, in general. */
+static const char *
+mask_from_zero(TlDiags *diags, const TlExecFault *f)
+{
+   enum { MOST = 60 };
+   const TlSource *src = tl_source(diags->sources, f->range.file);
+   const char *open = src ? strchr(src->text + f->range.begin, '(') : NULL;
+   const char *end = open ? end_of_argument(open + 1) : NULL, *index = open ? open + 1 : NULL;
+   const char *base = f->buffer ? f->buffer : "x";
+   size_t name = strlen(base);
+   const char *general =
+      tl_arena_printf(diags->arena, "the whole index that is added to '%s' >= 0", base);
+   if (!end || strncmp(index, base, name) != 0 || strncmp(index + name, " + ", 3) != 0 ||
+       end - index > MOST)
+      return general;
+   index += name + 3;
+   const char *wanted = tl_arena_printf(diags->arena, "%.*s >= 0", (int)(end - index), index);
+   if (strcmp(f->op, "load") != 0 && *end == ',') /* the value is between them */
+      end = end_of_argument(end + 1);
+   const char *mask = end && *end == ',' ? end + 1 + strspn(end + 1, " ") : NULL;
+   mask = mask && strncmp(mask, "mask=", 5) == 0 ? mask + 5 : mask;
+   const char *behind = mask ? end_of_argument(mask) : NULL;
+   size_t len = behind ? (size_t)(behind - mask) : 0, word = len ? strcspn(mask, " =<>&|([,)") : 0;
+   if (!len || len > MOST || (mask[word] == '=' && mask[word + 1] != '=')) /* other=0.0 */
+      return tl_arena_printf(diags->arena, "(%s) & (i < n)", wanted);
+   if (has_text(mask, len, wanted))
+      return general;
+   bool is_whole = word == len || memchr(mask, '&', len);
+   return tl_arena_printf(diags->arena, is_whole ? "(%s) & %.*s" : "(%s) & (%.*s)", wanted,
+                          (int)len, mask);
+}
+
 static void
 report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
 {
@@ -31,8 +87,6 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
       [TL_EXEC_MASK_NO_CHECK] = ("the whole block is accessed: name the dimensions that may end "
                                  "within it, as in boundary_check=(0, 1)"),
    };
-   static const char in_front[] = "the mask is true there: it has to leave out what is below 0, "
-                                  "too: (i >= 0) & (i < n)";
    bool is_negative = f->byte < 0 && f->mask == TL_EXEC_MASK_TRUE;
    int64_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
    int64_t count = (int64_t)f->buffer_bytes / bytes;
@@ -47,7 +101,10 @@ report_bounds(TlDiags *diags, const TlExecFault *f, const char *place)
    else if (count)
       tl_help(diags, "valid indices are 0 to %lld; %s", (long long)count - 1,
               f->cause      ? f->cause
-              : is_negative ? in_front
+              : is_negative ? tl_arena_printf(diags->arena,
+                                              "the mask is true there: it has to leave out what "
+                                              "is below 0, too: %s",
+                                              mask_from_zero(diags, f))
                             : what[f->mask]);
 }
 
@@ -212,9 +269,8 @@ help_shifted(TlDiags *diags, const TlExecFault *f)
               "what is subtracted is the greatest along axis %u, -inf where all along it are, and "
               "-inf less -inf is nan: let one of them in%s",
               axis,
-              has_axes && !f->is_chosen
-                 ? tl_arena_printf(diags->arena, ", or reduce along axis %u", 1 - axis)
-                 : "");
+              has_axes && !f->is_chosen ? ", or take the greatest and the sum of it along one axis"
+                                        : "");
    else if (f->is_filled)
       tl_help(diags,
               "what is subtracted is greater than all of these elements: give lanes that the "

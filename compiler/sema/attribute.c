@@ -157,6 +157,9 @@ type_behind(TlSema *s, TlRange range)
    const char *word = tl_arena_strndup(s->arena, at, len), *dot = strrchr(word, '.');
    TlSv type;
    word = dot ? dot + 1 : word;
+   TlDtype dtype;
+   if (tl_dtype_from_text(word, strlen(word), &dtype)) /* fp16 */
+      word = tl_dtype_info[dtype].triton_name;
    return tl_dtype_constant(s, word, &type) ? tl_arena_printf(s->arena, "tl.%s", word) : NULL;
 }
 
@@ -199,8 +202,8 @@ suggest_attribute(TlSema *s, const TlSv *self, const char *name)
    }
    const char *as =
       other && strcmp(name, "astype") == 0 ? type_behind(s, s->diags->last->range) : NULL;
-   if (as && !strstr(other, as)) {
-      tl_help(s->diags, "%s, here with the type %s: x.to(%s)", other, as, as);
+   if (as) {
+      tl_help(s->diags, "write x.to(%s)", as);
       return;
    }
    if (other) {

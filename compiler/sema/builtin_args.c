@@ -721,7 +721,10 @@ tl_call_axis(TlSema *s, const TlCall *call, unsigned i, const TlType *of, unsign
    if (axis < -limit || axis >= limit) {
       tl_report(s->diags, E0311, tl_call_arg_range(call, i), call->row->name, -(long long)limit,
                 (long long)limit - 1, tl_type_cstr(s->arena, of), (long long)axis);
-      if (of_two_values(call))
+      bool is_named = strncmp(tl_range_text(s, tl_call_arg_range(call, i)), "axis", 4) == 0;
+      if (limit == 1 && (is_named || !of_two_values(call)))
+         tl_help(s->diags, "axes count from 0, and a tile of one dimension has that one: axis=0");
+      else if (of_two_values(call))
          tl_help(s->diags, "axes count from 0; %s", of_two_values(call));
       else if (limit > 1)
          tl_help(s->diags, "axes count from 0: the last of %s is axis=%lld, or -1",

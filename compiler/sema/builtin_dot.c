@@ -95,7 +95,10 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
    if (k < min_k) {
       tl_report(s->diags, E0334, call->range, min_k, tl_dtype_info[x->elem->dtype].text, k);
       note_operands(s, call, a, b);
-      tl_help(s->diags, "use a larger block along the inner dimension, or multiply and tl.sum");
+      tl_help(s->diags,
+              "multiply and add up, tl.sum(a[:, :, None] * b[None, :, :], axis=1), or use a larger "
+              "block along the inner dimension: where the array ends before it, with a mask and "
+              "other=0.0");
       return false;
    }
    return true;

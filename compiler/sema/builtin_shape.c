@@ -252,6 +252,49 @@ tl_builtin_interleave(TlSema *s, const TlCall *call)
    return tl_sv_value(reshape(s, call, v, rank, shape, false));
 }
 
+/* Two rows, or rows that have halves, where split takes pairs of neighbours. */
+static void
+help_split(TlSema *s, const TlCall *call, const TlType *t)
+{
+   unsigned rank = t->rank, two = 0;
+   uint32_t last = t->shape[rank - 1];
+   const char *x = tl_range_text(s, tl_call_arg_range(call, 0));
+   TlSb order, shape;
+   if (strlen(x) > 30 || strpbrk(x, "=\n"))
+      x = "x";
+   while (two < rank && t->shape[two] != 2)
+      two++;
+   tl_sb_init(&order, s->arena);
+   tl_sb_init(&shape, s->arena);
+   for (unsigned d = 0; d < rank; d++)
+      if (d != two)
+         tl_sb_printf(&order, "%u, ", d);
+   for (unsigned d = 0; d + 1 < rank; d++)
+      tl_sb_printf(&shape, "%u, ", t->shape[d]);
+   if (two < rank && rank == 2)
+      tl_help(s->diags,
+              "its first dimension is 2: tl.split(tl.trans(%s)) gives the two rows, halves of what "
+              "they were reshaped from; tl.reshape(x, (n // 2, 2)) has neighbours in pairs",
+              x);
+   else if (two < rank)
+      tl_help(s->diags,
+              "its dimension %u is 2: tl.split(tl.permute(%s, (%s%u))) gives the two parts", two, x,
+              tl_sb_cstr(&order), two);
+   else if (last % 2)
+      tl_help(s->diags, "the last dimension of %s is %u, and has no halves", x, last);
+   else if (rank == 1)
+      tl_help(s->diags,
+              "its halves are tl.split(tl.trans(tl.reshape(%s, (2, %u)))); tl.reshape(%s, (%u, 2)) "
+              "has neighbours in pairs, of which split takes every second element",
+              x, last / 2, x, last / 2);
+   else
+      tl_help(s->diags,
+              "the halves along it: a tl.reshape(%s, (%s2, %u)), with the dimension of 2 moved "
+              "last by tl.permute; tl.reshape(%s, (%s%u, 2)) has neighbours in pairs, of which "
+              "split takes every second element",
+              x, tl_sb_cstr(&shape), last / 2, x, tl_sb_cstr(&shape), last / 2);
+}
+
 TlSv
 tl_builtin_split(TlSema *s, const TlCall *call)
 {
@@ -259,8 +302,7 @@ tl_builtin_split(TlSema *s, const TlCall *call)
    if (x && x->type->shape[x->type->rank - 1] != 2) {
       tl_report(s->diags, E0313, tl_call_arg_range(call, 0), call->row->name,
                 "a last dimension of size 2", tl_type_cstr(s->arena, x->type));
-      tl_help(s->diags,
-              "tl.reshape(x, (n // 2, 2)) has one, whose halves are every second element");
+      help_split(s, call, x->type);
       return tl_sv_poison();
    }
    TlOp *op = x ? tl_sema_build_op(s, TL_OP_SPLIT, &x, 1, NULL, 2, NULL, 0, call->range) : NULL;

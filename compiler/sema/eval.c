@@ -486,9 +486,12 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
    int64_t i = v->kind == TL_SV_BOOL ? v->b : v->i;
    int64_t at = i < 0 ? i + (int64_t)len : i;
    if (at < 0 || at >= (int64_t)len || (v->kind == TL_SV_INT && v->is_large)) {
-      tl_report(s->diags, E0219, range, (long long)i, len);
       const char *text = tl_range_text(s, range);
-      if (len == 0 && !tl_in_host(s) && strstr(text, ".shape"))
+      bool has_no_shape = len == 0 && !tl_in_host(s) && strstr(text, ".shape");
+      tl_report(s->diags, E0219, range, (long long)i,
+                has_no_shape ? "the shape of a pointer or a number, which has no dimensions"
+                             : tl_arena_printf(s->arena, "a length of %zu", len));
+      if (has_no_shape)
          tl_help(s->diags,
                  "%.60s: scalars and pointers have no shape, only tiles have: pass sizes to the "
                  "kernel as parameters",

@@ -501,6 +501,13 @@ tl_help_transposed(TlSema *s, const TlType *tile, unsigned rank, const uint32_t 
       used[from] = true;
       tl_sb_printf(&order, "%s%u", d ? ", " : "", from);
    }
+   size_t len = strlen(x), before = strncmp(x, "tl.", 3) == 0 ? 3 : 0;
+   if (rank == 2 && is_named && strncmp(x + before, "trans(", 6) == 0 && x[len - 1] == ')' &&
+       strchr(x, ')') == x + len - 1)
+      return tl_arena_printf(s->arena,
+                             "rows and columns are exchanged: they fit as they are before 'trans' "
+                             "turns them, %.*s",
+                             (int)(len - before - 7), x + before + 6);
    if (rank == 2)
       return tl_arena_printf(s->arena, "rows and columns are exchanged: tl.trans(%s) turns it", x);
    return tl_arena_printf(s->arena, "its dimensions come in another order: tl.permute(%s, (%s))", x,

@@ -323,6 +323,71 @@ check_chain(TlSema *s, const TlAstCompare *c)
    }
 }
 
+/* ---- quotients that end too soon ---- */
+static bool
+has_parentheses(TlSema *s, const TlNode *n)
+{
+   const TlSource *src = tl_source(s->sources, n->range.file);
+   const char *p = src->text + n->range.end;
+   while (*p == ' ' || *p == '\t')
+      p++;
+   return *p == ')' && is_parenthesized(s, n);
+}
+
+static bool
+is_one(const TlNode *n)
+{
+   return (n->kind == TL_AST_INT && tl_ast_Int(n)->value == 1) ||
+          (n->kind == TL_AST_FLOAT && tl_ast_Float(n)->value == 1);
+}
+
+/* eps, 1e-6: what keeps a divisor away from 0 */
+static bool
+is_small(const TlNode *n)
+{
+   static const double MOST = 1e-3;
+   if (n->kind == TL_AST_FLOAT)
+      return tl_ast_Float(n)->value > 0 && tl_ast_Float(n)->value <= MOST;
+   return n->kind == TL_AST_NAME &&
+          (tl_has_word(tl_ast_Name(n)->id, "eps") || tl_has_word(tl_ast_Name(n)->id, "epsilon"));
+}
+
+/* What the call calls, without its module. */
+static bool
+is_call_of(const TlNode *n, const char *names)
+{
+   const TlNode *f = n->kind == TL_AST_CALL ? tl_ast_Call(n)->func : NULL;
+   return f &&
+          ((f->kind == TL_AST_NAME && tl_word_is_listed(names, tl_ast_Name(f)->id)) ||
+           (f->kind == TL_AST_ATTRIBUTE && tl_word_is_listed(names, tl_ast_Attribute(f)->name)));
+}
+
+/* 1 / 1 + exp(-x), x / sqrt(v) + eps, rsqrt(v) + eps */
+static void
+check_quotient(TlSema *s, const TlAstBinary *b)
+{
+   const TlNode *left = b->left, *right = b->right;
+   if ((b->op != TL_AST_OP_ADD && b->op != TL_AST_OP_SUB) || has_parentheses(s, left))
+      return;
+   const char *sign = tl_ast_op_text[b->op], *text = tl_node_text(s, left);
+   bool adds_small = b->op == TL_AST_OP_ADD && is_small(right);
+   if (adds_small && is_call_of(left, "rsqrt rsqrt_rn")) {
+      tl_report(s->diags, W0367, left->range, text, sign, "the root");
+      tl_help(s->diags, "what keeps it from 0 is added before: rsqrt(x + %.40s)",
+              tl_node_text(s, right));
+      return;
+   }
+   const TlAstBinary *q = left->kind == TL_AST_BINARY ? tl_ast_Binary(left) : NULL;
+   if (!q || q->op != TL_AST_OP_DIV)
+      return;
+   bool by_one = is_one(q->right) && has_call(right);
+   if (!by_one && !(adds_small && is_call_of(q->right, "sqrt sqrt_rn")))
+      return;
+   tl_report(s->diags, W0367, left->range, text, sign, "the divisor");
+   tl_help(s->diags, "in parentheses it is: %.40s / (%.40s %s %.60s)", tl_node_text(s, q->left),
+           tl_node_text(s, q->right), sign, tl_node_text(s, right));
+}
+
 /* ---- loops that do not end ---- */
 typedef struct Ending {
    const TlNode *test;
@@ -461,6 +526,8 @@ check_statement(void *user, TlNode *n)
       check_sign(s, tl_ast_Assign(n)->value);
    if (n->kind == TL_AST_COMPARE)
       check_chain(s, tl_ast_Compare(n));
+   if (n->kind == TL_AST_BINARY)
+      check_quotient(s, tl_ast_Binary(n));
    if (n->kind == TL_AST_WHILE)
       check_ending(s, tl_ast_While(n));
    if (n->kind == TL_AST_EXPR_STMT) {

@@ -94,6 +94,8 @@ void tl_lint_sums(TlLintFacts *f);
 void tl_lint_tuned(TlLintFacts *f);
 void tl_lint_quantised(TlLintFacts *f);
 void tl_lint_integers(TlLintFacts *f);
+void tl_lint_softmax(TlLintFacts *f);
+void tl_lint_blocks(TlLintFacts *f);
 void tl_lint_axes(TlLintFacts *f);
 void tl_lint_running(TlLintFacts *f);
 /* The first reduction that was told of as none that is meant; or NULL. */

@@ -443,6 +443,8 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_tuned(&facts);
    tl_lint_quantised(&facts);
    tl_lint_integers(&facts);
+   tl_lint_softmax(&facts);
+   tl_lint_blocks(&facts);
    tl_lint_axes(&facts);
    tl_lint_running(&facts);
    const TlOp *told = tl_lint_extrema(&facts); /* it is no reduction that is meant */

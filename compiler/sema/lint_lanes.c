@@ -643,9 +643,85 @@ check_counted(TlSema *s, TlAffine *a, const TlOp *op)
    tl_note(s->diags, N0200, l.load->range, "the load, with its mask");
 }
 
+/* ---- places that a mask leaves out ---- */
+/* The load that an index is computed from; NULL: none, or something chooses or limits on the
+ * way. */
+static const TlOp *
+loaded_place(const TlValue *v, unsigned *steps)
+{
+   const TlOp *op = v->def, *found = NULL;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD) {
+      const TlType *elem = tl_type_elem(v->type);
+      return elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) ? op : NULL;
+   }
+   bool goes_on = op->opcode == TL_OP_ADDPTR || op->opcode == TL_OP_ADD ||
+                  op->opcode == TL_OP_MUL || op->opcode == TL_OP_CAST ||
+                  op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_EXPAND_DIMS;
+   for (unsigned i = 0; goes_on && !found && i < op->num_args; i++)
+      found = loaded_place(tl_arg(op, i), steps);
+   return found;
+}
+
+/* Is the mask true of an index 0 that was loaded: (b >= 0) & (b < bins) and nothing else? */
+static bool
+lets_in_zero(const TlValue *mask, const TlOp *load, unsigned *steps)
+{
+   const TlOp *op = mask->def;
+   uint64_t bits;
+   if (!op || ++*steps > MAX_STEPS)
+      return false;
+   if (op->opcode == TL_OP_AND)
+      return lets_in_zero(tl_arg(op, 0), load, steps) && lets_in_zero(tl_arg(op, 1), load, steps);
+   bool is_below = op->opcode == TL_OP_LT, is_from = op->opcode == TL_OP_GE;
+   if ((!is_below && !is_from) || tl_lint_before_casts(tl_arg(op, 0)) != tl_result(load, 0))
+      return false;
+   const TlValue *limit = tl_arg(op, 1);
+   bool is_const = tl_is_const(limit, &bits);
+   if (is_from)
+      return is_const && constant_lane(limit, bits) == LANE_ZERO;
+   while (limit->def && (limit->def->opcode == TL_OP_SPLAT || limit->def->opcode == TL_OP_CAST))
+      limit = tl_arg(limit->def, 0);
+   return is_const
+             ? constant_lane(tl_arg(op, 1), bits) != LANE_ZERO && !is_negative(tl_arg(op, 1), bits)
+             : tl_lint_is_argument(limit);
+}
+
+/* b = load(x + i, i < n, other=0); atomic_add(bins + b, 1): lanes left out go to bin 0. */
+static void
+check_places(TlSema *s, TlAffine *a, const TlOp *op)
+{
+   unsigned steps = 0;
+   const TlOp *load = loaded_place(tl_arg(op, 0), &steps);
+   const TlValue *mask = load ? tl_pred(load) : NULL, *own = tl_pred(op);
+   Lanes l = {.affine = a};
+   uint64_t bits;
+   bool is_open, is_bare = mask && load->num_args < 3;
+   steps = 0;
+   if (!mask || !tl_type_is_tile(mask->type) || op->range.file != s->impl->main->file ||
+       (own && !lets_in_zero(own, load, &steps)) ||
+       !is_masked_along(&l, mask, ALL_AXES, &is_open) || is_open ||
+       (!is_bare && (!tl_is_const(tl_arg(load, 2), &bits) ||
+                     constant_lane(tl_arg(load, 2), bits) != LANE_ZERO)))
+      return;
+   Lanes of = {.affine = a};
+   Lane value = lane_of(&of, tl_arg(op, 1), ALL_AXES);
+   if (op->opcode != TL_OP_STORE && value != LANE_ANY) /* it adds nothing, or is not known */
+      return;
+   tl_report(s->diags, W0237, op->range,
+             tl_arena_printf(s->arena, "this %s has", tl_source_name(op)),
+             is_bare ? "at undefined indices" : "at index 0");
+   tl_help(s->diags, "give it the mask of the load%s: mask=%.40s", own ? ", too" : "",
+           mask->name ? mask->name : tl_range_text(s, mask->def->range));
+   tl_note(s->diags, N0200, load->range, "the load of the index, with its mask");
+}
+
 void
 tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
 {
+   if (op->opcode == TL_OP_ATOMIC_RMW || op->opcode == TL_OP_STORE)
+      check_places(s, a, op);
    if (op->opcode == TL_OP_HISTOGRAM)
       check_counted(s, a, op);
    if (op->opcode == TL_OP_SELECT && op->range.file == s->impl->main->file &&

@@ -576,6 +576,30 @@ check_program_mask(TlLintFacts *f, const TlLintAccess *x)
    return true;
 }
 
+/* "i - t" of a load(x + i - t, ..): what is added to the array, as it is written there; NULL: the
+ * pointers are written elsewhere. */
+static const char *
+added_text(TlSema *s, const TlLintAccess *x)
+{
+   enum { MOST = 60 };
+   TlWritten p = tl_written_at(s, x->op->range);
+   const TlAstCall *call = p.call ? tl_ast_Call(p.call) : NULL;
+   const TlNode *n = call && call->args.len ? call->args.data[0] : NULL, *sum = n;
+   uint32_t begin = 0;
+   while (n && n->kind == TL_AST_BINARY) {
+      const TlAstBinary *b = tl_ast_Binary(n);
+      if (b->op != TL_AST_OP_ADD && b->op != TL_AST_OP_SUB)
+         return NULL;
+      begin = b->op == TL_AST_OP_ADD ? b->right->range.begin : 0;
+      n = b->left;
+   }
+   if (!n || n->kind != TL_AST_NAME || !x->base->name ||
+       strcmp(tl_ast_Name(n)->id, x->base->name) != 0 || !begin || sum->range.end - begin > MOST)
+      return NULL;
+   const char *text = tl_range_text(s, tl_range(sum->range.file, begin, sum->range.end));
+   return strchr(text, '\n') || text[strlen(text) - 1] == ')' ? NULL : text;
+}
+
 /* load(x + i - 1, i < n): program 0 begins before x. */
 static bool
 check_negative(TlLintFacts *f, const TlLintAccess *x)
@@ -599,8 +623,12 @@ check_negative(TlLintFacts *f, const TlLintAccess *x)
    if (before >= 0 || tl_written_at(s, x->op->range).is_in_branch)
       return false;
    tl_report(s->diags, W0266, x->op->range, tl_source_name(x->op), (long long)-before);
-   tl_help(s->diags, "add to the mask what is not before it: & (offsets >= %lld)",
-           (long long)-before);
+   const char *index = added_text(s, x);
+   if (index)
+      tl_help(s->diags, "add to the mask what is not before it: & (%s >= 0)", index);
+   else
+      tl_help(s->diags, "add to the mask what is not before it: & (offsets >= %lld)",
+              (long long)-before);
    return true;
 }
 

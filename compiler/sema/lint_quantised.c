@@ -1,6 +1,8 @@
 /* Numbers that are scaled to the range of 8 bits by the greatest of their absolute values, and
  * become integers unrounded: the conversion goes towards zero, so that errors are twice as large
- * and lean to one side. */
+ * and lean to one side.  Divided by that greatest value alone they do not fill the range: -1, 0 and
+ * 1 is all that becomes of them. */
+#include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/builtin.h"
 #include "sema/lint_access.h"
@@ -67,14 +69,175 @@ before_limits(const TlValue *v)
    return v;
 }
 
+/* ---- divided by the greatest itself ---- */
+static bool
+is_quotient(const TlOp *op)
+{
+   return op && (op->opcode == TL_OP_DIV || op->opcode == TL_OP_DIV_RN);
+}
+
+static bool
+is_rounding(const TlOp *op)
+{
+   return op->opcode == TL_OP_RINT || op->opcode == TL_OP_FLOOR || op->opcode == TL_OP_CEIL ||
+          op->opcode == TL_OP_TRUNC;
+}
+
+/* Half of one or less, for all elements or by their signs: what rounds. */
+static bool
+is_half(const TlValue *v)
+{
+   double number;
+   if (v->def && v->def->opcode == TL_OP_SELECT)
+      return is_half(tl_arg(v->def, 1)) && is_half(tl_arg(v->def, 2));
+   return tl_is_number(v, &number) && number >= -0.5 && number <= 0.5;
+}
+
+/* trunc(x) + 1 with the sign of x: what libdevice.round makes of halves */
+static bool
+adds_sign(const TlOp *add)
+{
+   const TlOp *whole = tl_arg(add, 0)->def, *one = tl_arg(add, 1)->def;
+   return whole && one && is_rounding(whole) && one->opcode == TL_OP_BITCAST;
+}
+
+/* What is left of x, whatever rounds it to whole numbers, its limits and its type. */
+static const TlValue *
+before_rounding(const TlValue *v)
+{
+   for (unsigned steps = 0; steps < MAX_STEPS; steps++) {
+      const TlOp *op = v->def;
+      v = before_limits(v);
+      if (v->def && v->def->opcode == TL_OP_SELECT)
+         v = tl_arg(v->def, 1);
+      else if (v->def && v->def->opcode == TL_OP_ADD && is_half(tl_arg(v->def, 1)))
+         v = tl_arg(v->def, 0);
+      else if (v->def && v->def->opcode == TL_OP_ADD && adds_sign(v->def))
+         v = tl_arg(v->def, 0);
+      else if (v->def && v->def->opcode == TL_OP_SUB && is_half(tl_arg(v->def, 1)))
+         v = tl_arg(v->def, 0);
+      else if (v->def && is_rounding(v->def))
+         v = tl_arg(v->def, 0);
+      if (v->def == op)
+         break;
+   }
+   return v;
+}
+
+/* The reduction that m is: kept away from 0, or the greatest of all rounds; NULL: it is none. */
+static const TlOp *
+greatest_size(const TlValue *m, unsigned *steps)
+{
+   double number;
+   const TlOp *op = m->def;
+   if (!op || ++*steps > MAX_STEPS)
+      return NULL;
+   switch ((int)op->opcode) {
+   case TL_OP_REDUCE: {
+      const TlOp *size = element_source(tl_arg(op, 0));
+      bool is_greatest = op->num_args == 1 && tl_combined_by(op) == TL_OP_MAX;
+      return is_greatest && size && size->opcode == TL_OP_ABS ? size : NULL;
+   }
+   case TL_OP_FOR:
+      return greatest_size(tl_yielded(op->regions[0]->block, m->index), steps);
+   case TL_OP_MAX:
+   case TL_OP_ADD: {
+      const TlOp *a = greatest_size(tl_arg(op, 0), steps), *b = greatest_size(tl_arg(op, 1), steps);
+      bool is_of_rounds = !tl_arg(op, 0)->def || !tl_arg(op, 1)->def;
+      bool has_number =
+         tl_is_number(tl_arg(op, 0), &number) || tl_is_number(tl_arg(op, 1), &number);
+      return (a && b) || !(has_number || (is_of_rounds && op->opcode == TL_OP_MAX)) ? NULL
+             : a                                                                    ? a
+                                                                                    : b;
+   }
+   case TL_OP_SELECT: {
+      const TlOp *a = greatest_size(tl_arg(op, 1), steps), *b = greatest_size(tl_arg(op, 2), steps);
+      return a ? a : b;
+   }
+   }
+   bool is_move = op->opcode == TL_OP_CAST || op->opcode == TL_OP_BROADCAST ||
+                  tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS);
+   return is_move ? greatest_size(tl_arg(op, 0), steps) : NULL;
+}
+
+static const TlValue *
+base_of(const TlOp *load)
+{
+   const TlValue *p = tl_arg(load, 0);
+   while (p->def && p->def->num_args && tl_type_elem(tl_arg(p->def, 0)->type)->kind == TL_TYPE_PTR)
+      p = tl_arg(p->def, 0);
+   return p;
+}
+
+/* Is x what the greatest absolute value is of, loaded once more, maybe? */
+static bool
+is_of(const TlValue *x, const TlOp *size)
+{
+   const TlOp *from = element_source(x), *of = element_source(tl_arg(size, 0));
+   return from && of &&
+          (from == of || (from->opcode == TL_OP_LOAD && of->opcode == TL_OP_LOAD &&
+                          base_of(from) == base_of(of)));
+}
+
+/* x / max(abs(x)), x * (1 / max(abs(x))) */
+static const TlOp *
+divided_by_greatest(const TlValue *v)
+{
+   const TlOp *op = v->def;
+   bool is_pair = op && op->num_args == 2;
+   const TlValue *x = is_pair ? tl_arg(op, 0) : NULL, *by = is_pair ? tl_arg(op, 1) : NULL;
+   double number;
+   unsigned steps = 0;
+   if (op && op->opcode == TL_OP_MUL) {
+      for (unsigned i = 0; i < 2; i++) {
+         const TlValue *scale = tl_arg(op, i);
+         while (scale->def &&
+                (scale->def->opcode == TL_OP_CAST || scale->def->opcode == TL_OP_BROADCAST ||
+                 tl_has_trait(scale->def, TL_TRAIT_SAME_ELEMENTS)))
+            scale = tl_arg(scale->def, 0);
+         if (is_quotient(scale->def) && tl_is_number(tl_arg(scale->def, 0), &number) &&
+             number == 1) {
+            const TlOp *size = greatest_size(tl_arg(scale->def, 1), &steps);
+            return size && is_of(tl_arg(op, 1 - i), size) ? size : NULL;
+         }
+      }
+      return NULL;
+   }
+   const TlOp *size = is_quotient(op) ? greatest_size(by, &steps) : NULL;
+   return size && is_of(x, size) ? size : NULL;
+}
+
+static bool
+check_range(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   const TlValue *v = tl_arg(op, 0), *scaled;
+   if (v->def && v->def->opcode == TL_OP_CAST && tl_dtype_is_int(tl_value_dtype(v)))
+      v = tl_arg(v->def, 0); /* .to(int32).to(int8) */
+   scaled = tl_dtype_is_float(tl_value_dtype(v)) ? before_rounding(v) : NULL;
+   const TlOp *size = scaled ? divided_by_greatest(scaled) : NULL;
+   if (!size)
+      return false;
+   const TlValue *m = is_quotient(scaled->def) ? tl_arg(scaled->def, 1) : NULL;
+   while (m && !m->name && m->def && m->def->num_args == 1 && m->def->opcode != TL_OP_REDUCE)
+      m = tl_arg(m->def, 0);
+   tl_report(s->diags, W0372, op->range, tl_dtype_info[tl_value_dtype(tl_result(op, 0))].text);
+   if (m && m->name)
+      tl_help(s->diags, "divide by %.40s / 127.0, or multiply by 127.0 before it is rounded",
+              m->name);
+   tl_note(s->diags, N0200, scaled->def->range, "it is divided here");
+   return true;
+}
+
 static void
 check_conversion(TlLintFacts *f, const TlOp *op)
 {
    TlSema *s = f->s;
    const TlType *to = tl_type_elem(tl_result(op, 0)->type);
    const TlValue *v = tl_arg(op, 0);
-   if (to->kind != TL_TYPE_SCALAR || to->dtype != TL_I8 || !tl_dtype_is_float(tl_value_dtype(v)) ||
-       op->range.file != s->impl->main->file)
+   if (to->kind != TL_TYPE_SCALAR || to->dtype != TL_I8 ||
+       tl_type_elem(v->type)->kind != TL_TYPE_SCALAR || op->range.file != s->impl->main->file ||
+       check_range(f, op) || !tl_dtype_is_float(tl_value_dtype(v)))
       return;
    if (!is_scaled(before_limits(v)))
       return;

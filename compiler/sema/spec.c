@@ -572,7 +572,8 @@ apply_defines(TlSema *s, Spec *p)
             tl_help(s->diags, "it is an option of its own: --num-%s=%s",
                     is_warps ? "warps" : "stages", p->given->define_values.data[k]);
          else if (near.best || (near.best = longer_name(p, name)))
-            tl_help(s->diags, "did you mean '%s'?", near.best);
+            tl_help(s->diags, "did you mean '%s'? -D %s=%.40s gives it a value", near.best,
+                    near.best, p->given->define_values.data[k]);
          else
             help_params(s, p);
          ok = false;
@@ -892,10 +893,122 @@ find_warps(void *user, TlNode *n)
    tl_ast_children(n, find_warps, user);
 }
 
+/* The kernel with the types and values that were found; NULL: something was reported. */
+static TlFunc *
+build(TlSema *s, Spec *p, unsigned errors)
+{
+   const TlSpecialization *given = p->given;
+   int warps = s->impl->num_warps;
+   if (warps < 1 || warps > 32 || (warps & (warps - 1))) {
+      WarpsPlace place = {.warps = warps, .range = tl_ast_name_range(s->sources, p->fn->node)};
+      for (size_t i = 0; i < p->ast->decorators.len; i++)
+         find_warps(&place, p->ast->decorators.data[i]);
+      tl_report_warps(s, place.range, warps);
+      return NULL;
+   }
+   TlFunc *f = tl_func_new(s->ir, tl_kernel_name(p->fn), p->fn->node->range);
+   f->num_warps = (uint32_t)s->impl->num_warps;
+   f->num_stages = (uint32_t)s->impl->num_stages;
+   f->num_ctas = (uint32_t)s->impl->num_ctas;
+   f->grid = given->grid ? tl_grid_from_text(s, p->fn, given->grid) : p->meta.grid;
+   f->strict_fp = given->strict_fp;
+   for (unsigned i = 0; i < p->num; i++)
+      f->num_params += tl_descriptor_params(&p->args[i]);
+   f->params = tl_new_array(s->arena, TlParam, f->num_params + 1);
+   s->b = tl_builder_at_end(f, f->body->block);
+   s->b.range = p->fn->node->range;
+   TlActivation act = {
+      .func = p->fn, .call_range = p->fn->node->range, .may_return = given->may_return};
+   TlFrame *frame = tl_frame_new(s, p->fn->closure, p->fn->source, &act);
+   TlParam *next = f->params;
+   for (unsigned i = 0; i < p->num; i++) {
+      f->needs_warps |= strcmp(param(p, i)->name, "num_warps") == 0;
+      add_param(s, p, f, frame, i, next);
+      next += tl_descriptor_params(&p->args[i]);
+   }
+   s->impl->act = &act;
+   tl_stmt_block(s, frame, &p->ast->body, 0, NULL);
+   s->impl->act = NULL;
+   s->b = tl_builder_at_end(f, f->body->block);
+   TlRange whole = p->fn->node->range;
+   s->b.range = tl_range(whole.file, whole.end, whole.end);
+   tl_build(&s->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
+   s->b = (TlBuilder){0};
+   if (!given->guesses) /* else who checks the kernel does it once for all trials */
+      tl_check_decorators(s, p->fn);
+   return s->diags->num_errors == errors ? f : NULL;
+}
+
+/* Is it right with what the two parameters are given exchanged? */
+static bool
+is_right_exchanged(TlSema *s, Spec *p, unsigned a, unsigned b)
+{
+   TlQuiet q;
+   TlSpecArg kept = p->args[a];
+   tl_quiet_begin(s, &q);
+   p->args[a] = p->args[b];
+   p->args[b] = kept;
+   s->steps = 0;
+   s->depth = 0;
+   bool is_right = build(s, p, q.diags.num_errors) != NULL;
+   p->args[b] = p->args[a];
+   p->args[a] = kept;
+   return !tl_quiet_end(s, &q) && is_right;
+}
+
+static bool
+is_number(const TlSpecArg *a)
+{
+   return a->is_constant ? a->constant.kind == TL_SV_INT || a->constant.kind == TL_SV_FLOAT
+                         : a->type->kind == TL_TYPE_SCALAR;
+}
+
+/* An array where the kernel has a number, and a number where it has an array: the one pair of them
+ * without which nothing is wrong is told of in place of what the kernel makes of it. */
+static void
+blame_order(TlSema *s, Spec *p, TlDiag *last, unsigned errors)
+{
+   enum { MOST_TRIALS = 24 };
+   const TlDiag *first = last ? last->next : s->diags->first;
+   unsigned found = 0, number = 0, array = 0, trials = 0;
+   if (!first || (!strstr(first->text, "ptr<") && !strstr(first->text, "pointer")))
+      return;
+   for (unsigned i = 0; i < p->num; i++)
+      for (unsigned k = 0; k < p->num && found < 2; k++) {
+         const TlSpecArg *a = &p->args[i], *b = &p->args[k];
+         bool may_be = !is_constexpr(p, i) && !is_constexpr(p, k) && !param(p, i)->annotation &&
+                       !param(p, k)->annotation && !a->descriptor && !b->descriptor &&
+                       !a->is_constant && a->type->kind == TL_TYPE_PTR && is_number(b);
+         if (!may_be || trials++ >= MOST_TRIALS || !is_right_exchanged(s, p, i, k))
+            continue;
+         found++;
+         number = i;
+         array = k;
+      }
+   if (found != 1)
+      return;
+   TlRange used = first->range;
+   *(last ? &last->next : &s->diags->first) = NULL;
+   s->diags->last = last;
+   s->diags->num_errors = errors;
+   TlSb names;
+   tl_sb_init(&names, s->arena);
+   for (unsigned i = 0; i < p->num; i++)
+      tl_sb_printf(&names, "%s%s", i ? ", " : "", param(p, i)->name);
+   tl_report(s->diags, E0236, param(p, array)->node.range, param(p, array)->name, p->fn->name,
+             "a pointer to an array", "a number");
+   tl_note(s->diags, N0200, param(p, number)->node.range,
+           tl_arena_printf(s->arena, "'%s' is given an array", param(p, number)->name));
+   tl_note(s->diags, N0200, used, "it is used here");
+   tl_help(s->diags, "the order is %s: exchange what is given to '%s' and '%s'", tl_sb_cstr(&names),
+           param(p, array)->name, param(p, number)->name);
+}
+
 TlFunc *
 tl_sema_compile(TlSema *s, const TlSpecialization *given)
 {
    unsigned errors = s->diags->num_errors;
+   TlDiag *last = s->diags->last;
    Spec p = {.given = given, .fn = tl_choose_kernel(s, given->kernel)};
    s->debug = given->debug;
    s->keeps_asserts = given->keeps_asserts;
@@ -908,43 +1021,8 @@ tl_sema_compile(TlSema *s, const TlSpecialization *given)
    s->depth = 0;
    if (!p.fn || !resolve(s, &p) || s->diags->num_errors != errors)
       return NULL;
-   int warps = s->impl->num_warps;
-   if (warps < 1 || warps > 32 || (warps & (warps - 1))) {
-      WarpsPlace place = {.warps = warps, .range = tl_ast_name_range(s->sources, p.fn->node)};
-      for (size_t i = 0; i < p.ast->decorators.len; i++)
-         find_warps(&place, p.ast->decorators.data[i]);
-      tl_report_warps(s, place.range, warps);
-      return NULL;
-   }
-   TlFunc *f = tl_func_new(s->ir, tl_kernel_name(p.fn), p.fn->node->range);
-   f->num_warps = (uint32_t)s->impl->num_warps;
-   f->num_stages = (uint32_t)s->impl->num_stages;
-   f->num_ctas = (uint32_t)s->impl->num_ctas;
-   f->grid = given->grid ? tl_grid_from_text(s, p.fn, given->grid) : p.meta.grid;
-   f->strict_fp = given->strict_fp;
-   for (unsigned i = 0; i < p.num; i++)
-      f->num_params += tl_descriptor_params(&p.args[i]);
-   f->params = tl_new_array(s->arena, TlParam, f->num_params + 1);
-   s->b = tl_builder_at_end(f, f->body->block);
-   s->b.range = p.fn->node->range;
-   TlActivation act = {
-      .func = p.fn, .call_range = p.fn->node->range, .may_return = given->may_return};
-   TlFrame *frame = tl_frame_new(s, p.fn->closure, p.fn->source, &act);
-   TlParam *next = f->params;
-   for (unsigned i = 0; i < p.num; i++) {
-      f->needs_warps |= strcmp(param(&p, i)->name, "num_warps") == 0;
-      add_param(s, &p, f, frame, i, next);
-      next += tl_descriptor_params(&p.args[i]);
-   }
-   s->impl->act = &act;
-   tl_stmt_block(s, frame, &p.ast->body, 0, NULL);
-   s->impl->act = NULL;
-   s->b = tl_builder_at_end(f, f->body->block);
-   TlRange whole = p.fn->node->range;
-   s->b.range = tl_range(whole.file, whole.end, whole.end);
-   tl_build(&s->b, TL_OP_RETURN, NULL, 0, NULL, 0, NULL, 0, 0);
-   s->b = (TlBuilder){0};
-   if (!given->guesses) /* else who checks the kernel does it once for all trials */
-      tl_check_decorators(s, p.fn);
-   return s->diags->num_errors == errors ? f : NULL;
+   TlFunc *f = build(s, &p, errors);
+   if (!f && given->signature && !given->guesses)
+      blame_order(s, &p, last, errors);
+   return f;
 }

@@ -156,6 +156,28 @@ tl_arg_convert(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *tex
    return p->is_pointer ? pointer(p, a, out, text) : scalar(p, a, out, text);
 }
 
+void
+tl_args_note_order(const TlVariant *v, const TilecArg *args, uint32_t i, char *text)
+{
+   TlSlot slot;
+   char why[TL_RT_TEXT], got[96];
+   uint32_t found = 0, with = i;
+   if (tl_arg_convert(&v->params[i], &args[i], &slot, why)) /* its value is what is wrong */
+      return;
+   for (uint32_t k = 0; k < v->num_params; k++)
+      if (k != i && tl_arg_convert(&v->params[k], &args[i], &slot, why) &&
+          tl_arg_convert(&v->params[i], &args[k], &slot, why)) {
+         found++;
+         with = k;
+      }
+   size_t len = strlen(text);
+   if (found != 1)
+      return;
+   show(&args[with], got, sizeof got);
+   snprintf(text + len, TL_RT_TEXT - len, "; '%s' is given %s: are the two exchanged?",
+            v->params[with].info->name, got);
+}
+
 /* Divisors are powers of two as the compiler makes them: a division a launch argument would be a
  * tenth of what a launch costs beside the driver. */
 static bool

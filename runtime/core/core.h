@@ -264,6 +264,9 @@ typedef union TlSlot {
 /* Converts `arg` to what `param` wants.  On failure `text` (TL_RT_TEXT bytes) has the reason. */
 enum { TL_RT_TEXT = 512 };
 bool tl_arg_convert(const TlLaunchParam *param, const TilecArg *arg, TlSlot *out, char *text);
+/* Adds to the reason why parameter i does not take its argument which other one's it was given, and
+ * its own to that, where that is certain. */
+void tl_args_note_order(const TlVariant *v, const TilecArg *args, uint32_t i, char *text);
 /* The arguments with tensors as pointer, sizes and strides, in `flat` (TL_RT_MAX_ARGS): which of
  * v's parameters stand for which is checked.  Their number; 0 with the reason in `text`. */
 uint32_t tl_args_flatten(const TlVariant *v, const TilecArg *args, size_t num_args, TilecArg *flat,

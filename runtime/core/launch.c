@@ -81,8 +81,10 @@ bind(Bound *b, const TlVariant *v, const TilecArg *args, size_t num_args)
    for (uint32_t i = 0; i < v->num_params; i++)
       if (!take_plain(&v->params[i], &args[i], &b->slots[i]) &&
           (!tl_arg_convert(&v->params[i], &args[i], &b->slots[i], b->text) ||
-           !tl_arg_fits(&v->params[i], b->slots[i], args[i].kind == TILEC_ARG_NONE, b->text)))
+           !tl_arg_fits(&v->params[i], b->slots[i], args[i].kind == TILEC_ARG_NONE, b->text))) {
+         tl_args_note_order(v, args, i, b->text);
          return misfit(b, TILEC_BAD_ARGUMENT);
+      }
    for (uint32_t i = 0; v->has_rules && i < v->info->num_args; i++)
       b->names[i] = v->slot_of[i] < 0 ? v->constants[i] : b->slots[v->slot_of[i]].i;
    if (v->when) {

@@ -1423,8 +1423,11 @@ class Module:
             except CompileError as e:                      # there is a `def` of that name
                 raise AttributeError(str(e)) from None
         if name.startswith("__") or name not in self._names:
-            raise AttributeError("no kernel '%s'%s The file has the kernels: %s" % (
+            error = AttributeError("no kernel '%s'%s The file has the kernels: %s" % (
                 name, meant(name, self._names) or ".", ", ".join(self._names) or "none"))
+            if not name.startswith("__"):              # Python is not to suggest it once more
+                error.name, error.obj = name, None
+            raise error
         kernel = self.__dict__[name] = self[name]      # found without this function from now on
         return kernel
 

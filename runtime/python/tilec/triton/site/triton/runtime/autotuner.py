@@ -308,6 +308,10 @@ class Autotuner(KernelInterface):
         try:
             result = self.fn.run(*args, **kwargs, **config.all_kwargs())
         except TypeError as e:
+            given = [n for n in config.kwargs if "'%s' is none of its parameters" % n in str(e)]
+            if given:
+                raise TypeError("%s; '%s' comes from triton.Config(%r) in configs= of @autotune"
+                                % (e, given[0], config.kwargs)) from None
             if self.has_configs or "missing" not in str(e):
                 raise
             raise TypeError("%s; configs= of @autotune is empty, so that no triton.Config gives it"
