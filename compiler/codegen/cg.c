@@ -507,6 +507,11 @@ declare_kernel(TlCg *cg)
    char threads[32];
    snprintf(threads, sizeof threads, "%u", tl_total_warps(f) * 32);
    string_attr(cg, "nvvm.reqntid", threads);
+   if (f->cluster) {
+      char blocks[32];
+      snprintf(blocks, sizeof blocks, "%u,1,1", f->cluster);
+      string_attr(cg, "nvvm.cluster_dim", blocks);
+   }
    bound_registers(cg);
    /* "One block a multiprocessor will do" makes ptxas take registers that cost a second block on
     * Hopper and older: layer norm of 16384 fp16 columns, 8 warps: 150 instead of 126.  For sm_100

@@ -202,6 +202,18 @@ tl_emit_bar_sync(TlCg *cg, const TlOp *op)
       tl_cg_call(cg, "llvm.nvvm.barrier.cta.sync.aligned.count", cg->voidt, args, 2);
 }
 
+/* Threads that have ended count as having come. */
+void
+tl_emit_cluster_sync(TlCg *cg, const TlOp *op)
+{
+   (void)op;
+   if (cg->target->sm < 90)
+      tl_cg_unsupported(cg, "'cluster_sync'", "clusters of blocks exist from sm_90 on");
+   tl_cg_needs_ptx(cg, 80);
+   tl_cg_asm(cg, "barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;", "~{memory}",
+             cg->voidt, NULL, 0, TL_ASM_EFFECT | TL_ASM_CONVERGENT);
+}
+
 /* ---- mbarriers ----
  * PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". */
 static LLVMValueRef
@@ -281,8 +293,17 @@ void
 tl_emit_mbar_arrive(TlCg *cg, const TlOp *op)
 {
    LLVMValueRef args[] = {mbar_address(cg, op), mbar_pred(cg, op)};
-   tl_cg_asm(cg, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}", cg->voidt, args,
-             2, TL_ASM_EFFECT);
+   const char *text = "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];";
+   /* PTX ISA, "mapa": the same place in a block of the cluster.  As it stands, an arrival releases
+    * to threads of the block; of the cluster it would be a fence of the whole GPU.  What is handed
+    * over here was read only, and the reads are done. */
+   if (tl_attr_int(op, TL_ATTR_BOTH))
+      text = "{ .reg .b32 there;\n\t"
+             "mapa.shared::cluster.u32 there, $0, 0;\n\t"
+             "@$1 mbarrier.arrive.shared::cluster.b64 _, [there];\n\t"
+             "mapa.shared::cluster.u32 there, $0, 1;\n\t"
+             "@$1 mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}";
+   tl_cg_asm(cg, text, "r,b,~{memory}", cg->voidt, args, 2, TL_ASM_EFFECT);
 }
 
 /* "noinc": the arrival is one of those that the mbarrier was made for. */

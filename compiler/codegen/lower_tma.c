@@ -132,11 +132,15 @@ tl_emit_tma_load(TlCg *cg, const TlOp *op)
    LLVMValueRef args[MOST_BOX_ARGS] = {
       shared_address(cg, tl_arg(op, ADDRESS)), tl_cg_use1(cg, tl_arg(op, MAP)),
       shared_address(cg, tl_arg(op, BARRIER)), tl_cg_use1(cg, tl_arg(op, PRED))};
-   const char *before = tl_arena_printf(cg->arena,
-                                        "@$3 cp.async.bulk.tensor.%ud.shared::cluster.global.tile."
-                                        "mbarrier::complete_tx::bytes [$0], [$1, {",
-                                        op->num_args - HEAD);
-   emit_box(cg, op, before, "}], [$2];", "r,l,r,b", args, HEAD);
+   bool is_both = tl_attr_int(op, TL_ATTR_BOTH);
+   const char *before =
+      tl_arena_printf(cg->arena,
+                      "%s@$3 cp.async.bulk.tensor.%ud.shared::cluster.global.tile."
+                      "mbarrier::complete_tx::bytes%s [$0], [$1, {",
+                      is_both ? "{ .reg .b16 blocks;\n\tmov.b16 blocks, 3;\n\t" : "",
+                      op->num_args - HEAD, is_both ? ".multicast::cluster" : "");
+   emit_box(cg, op, before, is_both ? "}], [$2], blocks;\n\t}" : "}], [$2];", "r,l,r,b", args,
+            HEAD);
 }
 
 void

@@ -80,7 +80,9 @@ describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
       }
       /* Two blocks for each program where there are as many: "num_sms // programs", up to 2. */
       k->launch_grid[0] =
-         tl_shares_programs(f)
+         f->cluster ? "min((grid_x * grid_y * grid_z * min(max(num_sms // (grid_x * grid_y * "
+                      "grid_z), 1), 2) + 1) // 2 * 2, num_sms // 2 * 2)"
+         : tl_shares_programs(f)
             ? "min(grid_x * grid_y * grid_z * min(max(num_sms // (grid_x * grid_y * "
               "grid_z), 1), 2), num_sms)"
             : "min(grid_x * grid_y * grid_z, num_sms)";
@@ -157,7 +159,7 @@ describe_entry(TlCompilation *comp, const TilecCompileOptions *o, const TlEntry 
                           .num_stages = f->num_stages,
                           .threads = tl_total_warps(f) * 32,
                           .shared_bytes = f->state == TL_STATE_LOWERED ? f->shared_bytes : 0,
-                          .cluster = {1, 1, 1}};
+                          .cluster = {f->cluster ? f->cluster : 1, 1, 1}};
    if (f->range.file)
       k->line = tl_source_line_col(comp->sources, f->range.file, f->range.begin).line;
    if (f->grid)

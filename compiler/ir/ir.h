@@ -193,6 +193,7 @@ struct TlFunc {
    uint32_t num_warps, num_stages, num_ctas;
    uint32_t extra_warps; /* beyond num_warps: they run roles of their own */
    uint32_t blocks;      /* of a multiprocessor, that a pass made room for; 0: as many as may be */
+   uint32_t cluster;     /* blocks that are launched together; 0: each by itself */
    const char *grid;     /* source text of the kernel's grid= expression, or NULL */
    const char *short_when; /* true of launches that would be faster with blocks that run many
                               programs, as an expression for them; NULL: none, or it has them */

@@ -473,6 +473,8 @@ print_func_attrs(const TlFunc *f, TlSb *out)
       tl_sb_printf(out, "extra_warps = %u, ", f->extra_warps);
    if (f->blocks)
       tl_sb_printf(out, "blocks = %u, ", f->blocks);
+   if (f->cluster)
+      tl_sb_printf(out, "cluster = %u, ", f->cluster);
    if (f->num_ctas != 1)
       tl_sb_printf(out, "num_ctas = %u, ", f->num_ctas);
    tl_sb_printf(out, "state = %s", states[f->state]);

@@ -1191,9 +1191,13 @@ parse_func_attr(Reader *r)
       const char *key;
       uint32_t *number;
       int64_t min;
-   } numbers[] = {{"num_warps", &f->num_warps, 1}, {"extra_warps", &f->extra_warps, 0},
-                  {"blocks", &f->blocks, 0},       {"num_stages", &f->num_stages, 0},
-                  {"num_ctas", &f->num_ctas, 1},   {"shared_bytes", &f->shared_bytes, 0}};
+   } numbers[] = {{"num_warps", &f->num_warps, 1},
+                  {"extra_warps", &f->extra_warps, 0},
+                  {"blocks", &f->blocks, 0},
+                  {"cluster", &f->cluster, 0},
+                  {"num_stages", &f->num_stages, 0},
+                  {"num_ctas", &f->num_ctas, 1},
+                  {"shared_bytes", &f->shared_bytes, 0}};
    const struct {
       const char *key;
       const char **text;

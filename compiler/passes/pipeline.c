@@ -78,6 +78,7 @@ tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
                                      TL_PASS_insert_barriers,
                                      TL_PASS_branch_sends,
                                      TL_PASS_share_last_round,
+                                     TL_PASS_pair_blocks,
                                      TL_PASS_dce,
                                      TL_PASS_END};
    return tl_run_passes(cx, f, lower) && tl_run_passes_to_fixed_point(cx, f, clean_up, 2) &&

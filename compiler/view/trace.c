@@ -415,7 +415,8 @@ note_barrier(const Machine *m, const TlOp *op, TlViewEvent *e)
    e->address = e->has_address ? (uint32_t)address : 0;
 }
 
-/* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp. */
+/* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp; of both
+ * blocks of a cluster, which do the same. */
 static void
 barrier_event(Machine *m, const TlOp *op, TlViewAct act)
 {
@@ -425,6 +426,8 @@ barrier_event(Machine *m, const TlOp *op, TlViewAct act)
    TlViewEvent *e = add_event(m, op, act);
    note_barrier(m, op, e);
    e->arrivals = act == TL_ACT_EXPECT ? 1 : tl_pred(op) ? m->role_warps : m->role_warps * LANES;
+   if (act == TL_ACT_BARRIER_ARRIVE && tl_attr_int(op, TL_ATTR_BOTH))
+      e->arrivals *= 2;
    if (act != TL_ACT_BARRIER_WAIT)
       return;
    e->has_address = e->has_address && known_int(m, parity_of(op), &parity);
@@ -486,6 +489,7 @@ static const EventRule event_rule[TL_OP_COUNT] = {
    [TL_OP_MMA] = {dot_event, TL_ACT_DOT, true},
    [TL_OP_WGMMA_WAIT] = {plain_event, TL_ACT_WAIT_DOTS, false},
    [TL_OP_BAR_SYNC] = {plain_event, TL_ACT_SYNC, false},
+   [TL_OP_CLUSTER_SYNC] = {plain_event, TL_ACT_SYNC, false},
    [TL_OP_LD_SHARED] = {touch_event, TL_ACT_READ, false},
    [TL_OP_LDMATRIX] = {touch_event, TL_ACT_READ, false},
    [TL_OP_ST_SHARED] = {touch_event, TL_ACT_WRITE, false},

@@ -71,7 +71,7 @@ sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault)
    if (!fault.base.op)
       fault.base.op = tl_source_name(s->op);
    memcpy(fault.base.program, t->block->program, sizeof fault.base.program);
-   fault.thread = t->host.tid;
+   fault.thread = t->index;
    return fault;
 }
 
@@ -156,7 +156,7 @@ sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWarpFn 
    if (w->arrived == 0)
       w->site = s;
    else if (w->site != s)
-      sim_diverged(t, s, w->site, w->thread[__builtin_ctz(w->arrived)].host.tid);
+      sim_diverged(t, s, w->site, w->thread[__builtin_ctz(w->arrived)].index);
    t->site = s;
    t->frame = frame;
    t->state = SIM_AT_WARP;
@@ -194,23 +194,35 @@ meet(SimBlock *b, uint32_t warps)
       memcpy(b->clock[__builtin_ctz(m)], known, sizeof known);
 }
 
-/* Those that the barrier there is for: of the role, or the four that w is one of. */
+static uint32_t
+first_warp_of_block(const SimWarp *w)
+{
+   const SimBlock *b = w->thread[0].block;
+   return w->rank * (b->num_warps / b->cluster);
+}
+
+/* Those that the barrier there is for: of the role, the four that w is one of, or the cluster. */
 static uint32_t
 warps_of_barrier(const TlHostSite *s, const SimWarp *w)
 {
-   uint32_t all = s->num_warps >= 32 ? UINT32_MAX : (1u << s->num_warps) - 1;
+   uint32_t n = s->op->opcode == TL_OP_CLUSTER_SYNC ? w->thread[0].block->num_warps : s->num_warps;
+   uint32_t all = n >= 32 ? UINT32_MAX : (1u << n) - 1;
+   if (s->op->opcode == TL_OP_CLUSTER_SYNC)
+      return all;
    if (tl_attr_int(s->op, TL_ATTR_GROUPED))
       return ((1u << TL_GROUP_WARPS) - 1) << w->index / TL_GROUP_WARPS * TL_GROUP_WARPS;
-   return all << s->first_warp;
+   return all << (first_warp_of_block(w) + s->first_warp);
 }
 
 static unsigned
 barrier_of(const TlHostSite *s, const SimWarp *w)
 {
+   if (s->op->opcode == TL_OP_CLUSTER_SYNC)
+      return SIM_AT_CLUSTER;
    unsigned id = (unsigned)tl_attr_int(s->op, TL_ATTR_BARRIER);
    if (tl_attr_int(s->op, TL_ATTR_GROUPED))
-      id += (w->index - s->first_warp) / TL_GROUP_WARPS;
-   return id % SIM_BARRIERS;
+      id += (w->index - first_warp_of_block(w) - s->first_warp) / TL_GROUP_WARPS;
+   return w->rank * SIM_BLOCK_BARRIERS + id % SIM_BLOCK_BARRIERS;
 }
 
 void
@@ -250,6 +262,41 @@ sim_bar_sync(TlHostThread *t, const TlHostSite *s, unsigned char *frame)
    sim_together(sim_thread(t), s, frame, arrive);
 }
 
+void
+sim_reach_block(SimThread *t, const TlHostSite *s, uint32_t rank)
+{
+   const SimBlock *b = t->block;
+   uint32_t n = b->num_threads / b->cluster, i = 0;
+   if (rank == t->warp->rank)
+      return;
+   while (i < n && b->thread[rank * n + i].state == SIM_ENDED)
+      i++;
+   if (i == n)
+      sim_fault(t, s, (TlSimFault){.kind = TL_SIM_FAULT_GONE, .other_thread = rank * n});
+   t->warp->reached_epoch = b->epoch[t->warp->index];
+   t->warp->reached_site = s;
+}
+
+/* A thread may end when it knows that nobody of another block needs its own any more. */
+static void
+check_end(SimThread *t)
+{
+   const SimBlock *b = t->block;
+   for (uint32_t v = 0; v < b->num_warps; v++) {
+      const SimWarp *other = &b->warp[v];
+      if (other->rank != t->warp->rank && other->reached_epoch &&
+          b->clock[t->warp->index][v] <= other->reached_epoch)
+         sim_fault(t, other->reached_site,
+                   (TlSimFault){.kind = TL_SIM_FAULT_GONE, .other_thread = t->index});
+   }
+}
+
+void
+sim_cluster_sync(TlHostThread *t, const TlHostSite *s, unsigned char *frame)
+{
+   sim_together(sim_thread(t), s, frame, arrive);
+}
+
 static void
 meet_warp(SimWarp *w, const TlHostSite *s)
 {
@@ -276,6 +323,7 @@ thread_main(void *arg)
    assert(t->copies.len >= t->copies.first);
    if (t->stored.len)
       sim_fault(t, t->stored.site, (TlSimFault){.kind = TL_SIM_FAULT_STORED});
+   check_end(t);
    t->state = SIM_ENDED;
    tl_fiber_switch(&t->fiber, &b->scheduler, true);
    __builtin_unreachable();
@@ -346,7 +394,7 @@ stuck(SimBlock *b)
    assert(waiting->state != SIM_READY);
    TlSimFault f = {.kind = TL_SIM_FAULT_STUCK};
    if (other) {
-      f.other_thread = other->host.tid;
+      f.other_thread = other->index;
       f.other_ended = other->state == SIM_ENDED;
       if (!f.other_ended) {
          f.other = other->site->op->range;
@@ -410,6 +458,7 @@ reset(SimBlock *b, uint64_t number)
       b->warp[w].arrived = 0;
       b->warp[w].at_barrier = -1;
       b->warp[w].waits_for = NULL;
+      b->warp[w].reached_epoch = 0;
       b->warp[w].reads.len = b->warp[w].reads.group = b->warp[w].reads.done = 0;
    }
    for (uint32_t i = 0; i < b->num_threads; i++) {
@@ -451,7 +500,7 @@ sim_block_run(SimBlock *b, uint64_t number)
       fail(b, race, TL_EXEC_FAULT);
       return;
    }
-   b->stats.blocks++;
+   b->stats.blocks += b->cluster;
    sim_count_flush(b);
 }
 
@@ -460,7 +509,8 @@ sim_block_init(SimBlock *b, SimLaunch *launch)
 {
    const TlFunc *f = launch->kernel->func;
    b->launch = launch;
-   b->num_warps = tl_total_warps(f);
+   b->cluster = f->cluster ? f->cluster : 1;
+   b->num_warps = b->cluster * tl_total_warps(f);
    assert(b->num_warps >= 1 && b->num_warps <= SIM_MAX_WARPS);
    b->num_threads = b->num_warps * SIM_WARP;
    b->thread = tl_new_array(b->arena, SimThread, b->num_threads);
@@ -470,13 +520,18 @@ sim_block_init(SimBlock *b, SimLaunch *launch)
    b->all_stack = tl_new_array(b->arena, void *, b->cap_stacks);
    for (uint32_t i = 0; i < b->num_threads; i++) {
       SimThread *t = &b->thread[i];
-      t->host.tid = i;
+      t->index = i;
+      t->host.tid = i % (tl_total_warps(f) * SIM_WARP);
       t->block = b;
+      t->shared = &b->shared[i / (tl_total_warps(f) * SIM_WARP)];
       t->warp = &b->warp[i / SIM_WARP];
       t->lane = i % SIM_WARP;
    }
    for (uint32_t w = 0; w < b->num_warps; w++)
-      b->warp[w] = (SimWarp){.thread = &b->thread[w * SIM_WARP], .index = w, .at_barrier = -1};
+      b->warp[w] = (SimWarp){.thread = &b->thread[w * SIM_WARP],
+                             .index = w,
+                             .rank = w / tl_total_warps(f),
+                             .at_barrier = -1};
    if (launch->kernel->mma_room) {
       char *p = tl_arena_alloc(b->arena, launch->kernel->mma_room + 64);
       b->mma_room = p + (64 - (uintptr_t)p % 64) % 64;

@@ -188,7 +188,7 @@ sim_global_race(const SimGlobalTouch *x, uint32_t site, uint32_t thread, bool is
 static bool
 comes_after(const SimThread *t, uint32_t thread, uint32_t epoch)
 {
-   return !epoch || t->host.tid == thread ||
+   return !epoch || t->index == thread ||
           t->block->clock[t->warp->index][thread / SIM_WARP] > epoch;
 }
 
@@ -246,7 +246,7 @@ note_party(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
                          .value = value,
                          .site = x->site->index,
                          .syncs = x->t->block->syncs,
-                         .thread = (uint16_t)x->t->host.tid,
+                         .thread = (uint16_t)x->t->index,
                          .is_set = true,
                          .is_write = is_write,
                          .is_atomic = is_atomic};
@@ -279,7 +279,7 @@ touch_cell(const SimGlobalTouch *x, Cell *c, uint32_t skipped)
    after_reads(x, c, false, owner_read);
    memset(c->read, 0, b->num_warps * sizeof *c->read);
    c->write =
-      (SimWrite){.epoch = b->epoch[mine], .site = x->site->index, .thread = (uint16_t)t->host.tid};
+      (SimWrite){.epoch = b->epoch[mine], .site = x->site->index, .thread = (uint16_t)t->index};
    c->owner_read = owner_read;
 }
 

@@ -96,7 +96,7 @@ holds(const SimThread *t, const SimSite *s, const Promise *p, TlBits value, uint
    uint32_t in_group = p->size < p->dim ? place % (uint32_t)p->size : place;
    HintCell now = {.block = t->block->number + 1,
                    .hint = s->hint,
-                   .turn = t->block->hints->turn[s->hint * t->block->num_threads + t->host.tid],
+                   .turn = t->block->hints->turn[s->hint * t->block->num_threads + t->index],
                    .group = element - in_group * p->inner};
    return agrees(t->block, p, now, value, in_group);
 }
@@ -131,5 +131,5 @@ sim_check_hint(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
          break;
       }
    }
-   b->hints->turn[s->hint * b->num_threads + t->host.tid]++;
+   b->hints->turn[s->hint * b->num_threads + t->index]++;
 }

@@ -19,7 +19,10 @@
 enum {
    SIM_WARP = 32,
    SIM_MAX_WARPS = TL_MAX_WARPS,
-   SIM_BARRIERS = 16,
+   SIM_MAX_CLUSTER = 2,
+   SIM_BLOCK_BARRIERS = 16, /* of each block */
+   SIM_AT_CLUSTER = SIM_MAX_CLUSTER * SIM_BLOCK_BARRIERS,
+   SIM_BARRIERS,
    SIM_AT_MBARRIER = SIM_BARRIERS,
    SIM_ATOMIC_LOCKS = 64,
    SIM_MEMORIES = 8,           /* allocations beside the arguments that a block remembers */
@@ -35,6 +38,7 @@ typedef struct SimWarp SimWarp;
 typedef struct SimMbarrier SimMbarrier; /* mbarrier.c */
 typedef struct SimStale SimStale;       /* below */
 typedef struct SimHints SimHints;       /* hints.c */
+typedef struct SimShared SimShared;     /* below */
 
 /* A register of a load that a store's operand is computed from (replicas.c). */
 typedef struct SimFeed {
@@ -137,7 +141,7 @@ typedef struct SimLaunch {
    SimMeeting *meetings;  /* of blocks, under `lock`; NULL: races between them are not looked for */
    uint32_t num_meetings; /* a power of two */
    uint32_t grid[3];
-   uint64_t num_blocks;
+   uint64_t num_blocks; /* or clusters */
    const TlSimOptions *opts;
    SimWarning *warnings;    /* by hint, under `lock`; NULL: not wanted */
    uint8_t **written;       /* by argument: by byte of one that is_empty; NULL: there is none */
@@ -198,7 +202,8 @@ struct SimThread {
    TlHostThread host; /* first: generated code sees it */
    SimBlock *block;
    SimWarp *warp;
-   uint32_t lane;
+   SimShared *shared;    /* its own block's */
+   uint32_t index, lane; /* among all threads of the cluster */
    SimState state;
    TlFiber fiber;
    bool is_started;
@@ -215,12 +220,15 @@ struct SimThread {
 
 struct SimWarp {
    SimThread *thread; /* 32 */
-   uint32_t index;
-   uint32_t arrived; /* lanes at `site` */
+   uint32_t index;    /* among all warps of the cluster */
+   uint32_t rank;     /* which of its blocks it is of */
+   uint32_t arrived;  /* lanes at `site` */
    const TlHostSite *site;
    int at_barrier; /* id, SIM_AT_MBARRIER, or -1 */
    SimMbarrier *waits_for;
    uint32_t parity;
+   uint32_t reached_epoch;         /* when it last reached another block's memory; 0: not yet */
+   const TlHostSite *reached_site; /* and where */
    SimAsyncReads reads;
 };
 
@@ -245,12 +253,12 @@ typedef struct SimRead {
    uint32_t atomic : 1;
 } SimRead;
 
-typedef struct SimShared {
+struct SimShared {
    uint8_t *byte;
    uint32_t bytes, granule, cells;
    SimWrite *write; /* by cell */
    SimRead *read;   /* by cell * warps + warp */
-} SimShared;
+};
 
 /* Global memory that this block touched (global_races.c). */
 typedef struct SimGlobal {
@@ -266,8 +274,10 @@ typedef struct SimBarrier {
 
 typedef struct SimCounter SimCounter;
 
+/* A block, or those of a cluster, whose threads, warps and times are counted together. */
 struct SimBlock {
    SimLaunch *launch;
+   uint32_t cluster; /* blocks */
    TlMem mem;
    jmp_buf oom;
    TlArena *arena;
@@ -279,7 +289,7 @@ struct SimBlock {
    uint32_t num_free, num_stacks, cap_stacks;
    void **all_stack;
    uint32_t program[3];
-   uint64_t number; /* of the block */
+   uint64_t number; /* of the block, or of the cluster */
    SimThread *running;
    uint64_t steps;    /* of this block */
    uint64_t together; /* operations of whole warps */
@@ -296,7 +306,7 @@ struct SimBlock {
    TlExecStatus status;
    bool has_unwritten;   /* a read of what nothing had written: reported at the end, as a write */
    TlSimFault unwritten; /* by another thread later shows that it is a race */
-   SimShared shared;
+   SimShared shared[SIM_MAX_CLUSTER];
    SimGlobal global;
    SimBarrier barrier[SIM_BARRIERS];
    SimMbarrier *mbarriers;
@@ -338,6 +348,8 @@ void sim_together(SimThread *t, const TlHostSite *s, unsigned char *frame, SimWa
 void sim_release(SimWarp *w); /* from where all its lanes wait */
 _Noreturn void sim_diverged(SimThread *t, const TlHostSite *s, const TlHostSite *other,
                             uint32_t other_thread);
+/* The thread reaches shared memory of a block of its cluster, which must still run. */
+void sim_reach_block(SimThread *t, const TlHostSite *s, uint32_t rank);
 void sim_step(TlHostThread *t, const TlHostSite *loop);
 TlSimFault sim_place(SimThread *t, const TlHostSite *s, TlSimFault fault);
 
@@ -359,8 +371,9 @@ void sim_end_reads(SimWarp *w, uint32_t last_group);
 void *sim_grown(SimThread *t, void *old, uint32_t len, uint32_t *cap, size_t elem);
 /* 16 bytes of a box: a copy of thread t to them begins; its data arrive, as written in an
  * epoch. */
-void sim_begin_box(SimThread *t, const TlHostSite *s, uint32_t at, const uint8_t *data);
-void sim_land_box(SimThread *t, uint32_t at, const uint8_t *data, uint32_t epoch);
+void sim_begin_box(SimThread *t, SimShared *to, const TlHostSite *s, uint32_t at,
+                   const uint8_t *data);
+void sim_land_box(SimShared *to, uint32_t at, const uint8_t *data, uint32_t epoch);
 
 /* 16 bytes of a box that the thread stores: they are being read until sim_end_stored. */
 const uint8_t *sim_begin_stored(SimThread *t, const TlHostSite *s, uint32_t at);
@@ -370,6 +383,7 @@ void sim_end_stored(SimThread *t);
 typedef struct SimBox {
    SimThread *t;
    const TlHostSite *site;
+   uint32_t rank;                 /* of the block to which it goes */
    uint32_t at;                   /* shared address of the box */
    uint32_t epoch;                /* of the warp, when it did */
    int64_t map[2 * TL_TMAP_RANK]; /* base, sizes, strides */

@@ -17,7 +17,8 @@ typedef struct CopyArrival {
 
 struct SimMbarrier {
    SimMbarrier *next;
-   uint32_t at; /* shared address */
+   uint32_t at;   /* shared address */
+   uint32_t rank; /* of the block it is in */
    const SimThread *maker;
    const TlHostSite *made; /* where, and in which epoch of its warp */
    uint32_t made_epoch;
@@ -50,10 +51,10 @@ is_known(const SimThread *t, const SimMbarrier *m)
 /* The mbarrier at the address; a thread that names none there is wrong, and one that nothing
  * orders after who made it. */
 static SimMbarrier *
-find(SimThread *t, const TlHostSite *s, uint32_t at)
+find(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t rank)
 {
    for (SimMbarrier *m = t->block->mbarriers; m; m = m->next)
-      if (m->at == at && m->count) {
+      if (m->at == at && m->rank == rank && m->count) {
          if (is_known(t, m))
             return m;
          sim_fault(t, s,
@@ -62,7 +63,7 @@ find(SimThread *t, const TlHostSite *s, uint32_t at)
                                 .shared_bytes = 8,
                                 .other = m->made->op->range,
                                 .other_op = tl_info(m->made->op)->text,
-                                .other_thread = m->maker->host.tid,
+                                .other_thread = m->maker->index,
                                 .other_is_write = true});
       }
    sim_fault(t, s,
@@ -84,7 +85,7 @@ sim_mbar_init(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
       return;
    uint32_t at = word(frame, s->arg_at[0]);
    SimMbarrier *m = t->block->mbarriers;
-   while (m && m->at != at)
+   while (m && (m->at != at || m->rank != t->warp->rank))
       m = m->next;
    if (!m) {
       m = sim_alloc(t, sizeof *m);
@@ -94,6 +95,7 @@ sim_mbar_init(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
    uint32_t count = (uint32_t)tl_attr_int(s->op, TL_ATTR_ARRIVALS);
    *m = (SimMbarrier){.next = m->next,
                       .at = at,
+                      .rank = t->warp->rank,
                       .maker = t,
                       .made = s,
                       .made_epoch = t->block->epoch[t->warp->index],
@@ -206,31 +208,36 @@ land_if_waited_for(SimBlock *b, SimMbarrier *m)
 }
 
 static void
-arrive(SimThread *t, const TlHostSite *s, unsigned char *frame, uint32_t bytes)
+arrive(SimThread *t, const TlHostSite *s, unsigned char *frame, uint32_t bytes, bool is_both)
 {
    SimBlock *b = t->block;
    uint32_t w = t->warp->index;
    if (!sim_pred(sim_site(s), s, frame, 0))
       return;
-   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
-   if (!m->pending) /* all have arrived, and the phase waits for bytes */
-      sim_fault(t, s, (TlSimFault){.kind = TL_SIM_FAULT_ARRIVALS});
    b->clock[w][w] = ++b->epoch[w]; /* what the warp did so far comes before */
-   m->expected += bytes;
-   count_arrival(b, m, b->clock[w]);
-   land_if_waited_for(b, m);
+   for (uint32_t r = 0; r < b->cluster; r++) {
+      if (r != t->warp->rank && !is_both)
+         continue;
+      sim_reach_block(t, s, r);
+      SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]), r);
+      if (!m->pending) /* all have arrived, and the phase waits for bytes */
+         sim_fault(t, s, (TlSimFault){.kind = TL_SIM_FAULT_ARRIVALS});
+      m->expected += bytes;
+      count_arrival(b, m, b->clock[w]);
+      land_if_waited_for(b, m);
+   }
 }
 
 void
 sim_mbar_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
 {
-   arrive(sim_thread(host), s, frame, 0);
+   arrive(sim_thread(host), s, frame, 0, tl_attr_int(s->op, TL_ATTR_BOTH));
 }
 
 void
 sim_mbar_expect(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
 {
-   arrive(sim_thread(host), s, frame, (uint32_t)tl_attr_int(s->op, TL_ATTR_BYTES));
+   arrive(sim_thread(host), s, frame, (uint32_t)tl_attr_int(s->op, TL_ATTR_BYTES), false);
 }
 
 void
@@ -239,7 +246,7 @@ sim_cp_async_arrive(TlHostThread *host, const TlHostSite *s, unsigned char *fram
    SimThread *t = sim_thread(host);
    SimBlock *b = t->block;
    uint32_t w = t->warp->index;
-   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]));
+   SimMbarrier *m = find(t, s, word(frame, s->arg_at[0]), t->warp->rank);
    if (m->num_copies == m->cap_copies)
       m->copies = sim_grown(t, m->copies, m->num_copies, &m->cap_copies, sizeof *m->copies);
    CopyArrival *a = &m->copies[m->num_copies++];
@@ -255,7 +262,7 @@ sim_mbarrier_takes(uint32_t mbarrier, const SimBox *box)
    SimThread *t = box->t;
    SimBlock *b = t->block;
    uint32_t w = t->warp->index;
-   SimMbarrier *m = find(t, box->site, mbarrier);
+   SimMbarrier *m = find(t, box->site, mbarrier, box->rank);
    if (m->num_boxes == m->cap_boxes)
       m->boxes = sim_grown(t, m->boxes, m->num_boxes, &m->cap_boxes, sizeof *m->boxes);
    SimBox *taken = &m->boxes[m->num_boxes++];
@@ -269,7 +276,7 @@ static void
 wait_together(SimWarp *w, const TlHostSite *s)
 {
    SimThread *t = &w->thread[0];
-   SimMbarrier *m = find(t, s, word(t->frame, s->arg_at[0]));
+   SimMbarrier *m = find(t, s, word(t->frame, s->arg_at[0]), w->rank);
    w->parity = word(t->frame, s->arg_at[1]);
    if (!is_complete(m, w->parity))
       land_phase(t->block, m);

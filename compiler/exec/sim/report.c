@@ -79,6 +79,9 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
    case TL_SIM_FAULT_ARRIVALS:
       tl_report(d, E0692, at, op, f->thread);
       break;
+   case TL_SIM_FAULT_GONE:
+      tl_report(d, E0694, at, op, f->other_thread);
+      break;
    case TL_SIM_FAULT_EXTENT:
       tl_report(d, E0683, at, f->extent[0], f->extent[1] - 1, op, f->thread, f->shared_at, last);
       break;

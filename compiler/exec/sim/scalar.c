@@ -102,13 +102,15 @@ sim_num_programs(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 void
 sim_block_id(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 {
-   put_u32(h, frame, (uint32_t)sim_thread(t)->block->number);
+   const SimBlock *b = sim_thread(t)->block;
+   put_u32(h, frame, (uint32_t)(b->number * b->cluster + sim_thread(t)->warp->rank));
 }
 
 void
 sim_num_blocks(TlHostThread *t, const TlHostSite *h, unsigned char *frame)
 {
-   put_u32(h, frame, (uint32_t)sim_thread(t)->block->launch->num_blocks);
+   const SimBlock *b = sim_thread(t)->block;
+   put_u32(h, frame, (uint32_t)(b->launch->num_blocks * b->cluster));
 }
 
 /* There is one multiprocessor, number 0; both clocks count nanoseconds. */

@@ -16,11 +16,10 @@ enum { POISON = 0xFB };
 
 static const unsigned char zeros[16] = {0}; /* what a copy that is off brings */
 
-bool
-sim_shared_init(SimBlock *b)
+static void
+init_one(SimBlock *b, SimShared *s)
 {
    const TlSimKernel *k = b->launch->kernel;
-   SimShared *s = &b->shared;
    s->bytes = k->func->shared_bytes;
    s->granule = k->granule;
    assert(s->granule > 0 && (s->granule & (s->granule - 1)) == 0);
@@ -28,21 +27,31 @@ sim_shared_init(SimBlock *b)
    s->byte = tl_arena_alloc(b->arena, s->bytes + 16);
    s->write = tl_new_array(b->arena, SimWrite, s->cells + 1);
    s->read = tl_new_array(b->arena, SimRead, (size_t)s->cells * b->num_warps + 1);
+}
+
+bool
+sim_shared_init(SimBlock *b)
+{
+   for (uint32_t r = 0; r < b->cluster; r++)
+      init_one(b, &b->shared[r]);
    return true;
 }
 
 void
 sim_shared_clear(SimBlock *b)
 {
-   SimShared *s = &b->shared;
-   memset(s->byte, POISON, s->bytes);
-   memset(s->write, 0, s->cells * sizeof *s->write);
-   memset(s->read, 0, (size_t)s->cells * b->num_warps * sizeof *s->read);
+   for (uint32_t r = 0; r < b->cluster; r++) {
+      SimShared *s = &b->shared[r];
+      memset(s->byte, POISON, s->bytes);
+      memset(s->write, 0, s->cells * sizeof *s->write);
+      memset(s->read, 0, (size_t)s->cells * b->num_warps * sizeof *s->read);
+   }
 }
 
 /* ---- races ---- */
 typedef struct Touch {
    SimThread *t;
+   SimShared *to; /* NULL: of its own block */
    const TlHostSite *site;
    uint32_t at, bytes;
    bool is_write, is_atomic;
@@ -90,7 +99,7 @@ brings_same(const Touch *x, const SimWrite *w, uint32_t cell)
    assert(w->epoch == SIM_IN_FLIGHT && w->thread < b->num_threads);
    const SimThread *other = &b->thread[w->thread];
    const SimCopies *c = &other->copies;
-   uint32_t g = b->shared.granule, at = cell * g;
+   uint32_t g = x->t->shared->granule, at = cell * g;
    for (uint32_t i = c->len; x->is_copy && other != x->t && i-- > c->first;) {
       const SimCopy *y = &c->copy[i];
       if (at >= y->to && at - y->to < sim_site(y->site)->bytes)
@@ -101,19 +110,19 @@ brings_same(const Touch *x, const SimWrite *w, uint32_t cell)
 
 /* The last write of the cell must come before; true when it writes what is there anyway. */
 static inline bool
-after_write(const Touch *x, const SimWrite *w, uint32_t cell)
+after_write(const Touch *x, const SimShared *m, const SimWrite *w, uint32_t cell)
 {
    const SimBlock *b = x->t->block;
-   uint32_t mine = x->t->warp->index, g = b->shared.granule;
+   uint32_t mine = x->t->warp->index, g = m->granule;
    if (w->epoch == SIM_IN_FLIGHT) {
       if (brings_same(x, w, cell))
          return true;
       race(x, w->site, w->thread, true, TL_SIM_FAULT_IN_FLIGHT);
    }
    if (b->clock[mine][w->thread / SIM_WARP] > w->epoch || !w->epoch ||
-       (w->thread == x->t->host.tid && !x->all_lanes))
+       (w->thread == x->t->index && !x->all_lanes))
       return false;
-   if (x->data && !memcmp(b->shared.byte + (size_t)cell * g, x->data + (cell * g - x->at), g))
+   if (x->data && !memcmp(m->byte + (size_t)cell * g, x->data + (cell * g - x->at), g))
       return true;
    race(x, w->site, w->thread, true, TL_SIM_FAULT_RACE);
 }
@@ -197,14 +206,14 @@ static uint8_t *
 touch_cells(const Touch *x)
 {
    SimBlock *b = x->t->block;
-   SimShared *m = &b->shared;
+   SimShared *m = x->to ? x->to : x->t->shared;
    assert(x->at % m->granule == 0 && x->bytes % m->granule == 0 && x->at + x->bytes <= m->bytes);
    assert(!x->is_write || x->data);
    uint32_t first = x->at / m->granule, n = x->bytes / m->granule;
    for (uint32_t c = first; c < first + n; c++) {
       SimWrite *w = &m->write[c];
       SimRead *reads = &m->read[(size_t)c * b->num_warps];
-      bool is_repeated = after_write(x, w, c);
+      bool is_repeated = after_write(x, m, w, c);
       if (x->is_async)
          after_fence(x, w);
       if (!x->is_write && !w->epoch && !b->has_unwritten) {
@@ -229,7 +238,7 @@ touch_cells(const Touch *x)
          *w = (SimWrite){.epoch = b->epoch[x->t->warp->index],
                          .site = x->site->index,
                          .fences = x->t->num_fences,
-                         .thread = (uint16_t)x->t->host.tid};
+                         .thread = (uint16_t)x->t->index};
       }
    }
    return m->byte + x->at;
@@ -394,7 +403,7 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
    SimThread *t = sim_thread(host);
    const SimSite *s = sim_site(h);
    SimCopies *c = &t->copies;
-   SimShared *m = &t->block->shared;
+   SimShared *m = t->shared;
    if (s->op->num_args > 3 && !(frame[h->arg_at[3]] & 1))
       return;
    for (uint32_t a = 0; a < s->accesses; a++) {
@@ -418,7 +427,7 @@ sim_cp_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
                      .data = data});
       for (uint32_t i = at / m->granule; i < (at + s->bytes) / m->granule; i++)
          m->write[i] =
-            (SimWrite){.epoch = SIM_IN_FLIGHT, .site = h->index, .thread = (uint16_t)host->tid};
+            (SimWrite){.epoch = SIM_IN_FLIGHT, .site = h->index, .thread = (uint16_t)t->index};
       assert(c->first <= c->len && c->len <= c->cap);
       if (c->len == c->cap)
          c->copy = sim_grown(t, c->copy, c->len, &c->cap, sizeof *c->copy);
@@ -449,14 +458,14 @@ static void
 land(SimThread *t, const SimCopy *c)
 {
    SimBlock *b = t->block;
-   SimShared *m = &b->shared;
+   SimShared *m = t->shared;
    uint32_t bytes = sim_site(c->site)->bytes;
    assert(c->to + bytes <= m->bytes && bytes <= sizeof zeros);
    if (c->len)
       memcpy(m->byte + c->to, c->from, c->len);
    memset(m->byte + c->to + c->len, 0, bytes - c->len);
    for (uint32_t i = c->to / m->granule; i < (c->to + bytes) / m->granule; i++)
-      if (m->write[i].thread == t->host.tid) {
+      if (m->write[i].thread == t->index) {
          m->write[i].epoch = c->epoch ? c->epoch : b->epoch[t->warp->index];
          m->write[i].fences = t->num_fences;
       }
@@ -508,35 +517,34 @@ sim_land_copies(SimThread *t, uint32_t end)
 enum { BOX_BYTES = 16 };
 
 void
-sim_begin_box(SimThread *t, const TlHostSite *s, uint32_t at, const uint8_t *data)
+sim_begin_box(SimThread *t, SimShared *to, const TlHostSite *s, uint32_t at, const uint8_t *data)
 {
-   SimShared *m = &t->block->shared;
    touch(&(Touch){.t = t,
+                  .to = to,
                   .site = s,
                   .at = at,
                   .bytes = BOX_BYTES,
                   .is_write = true,
                   .is_async = true,
                   .data = data});
-   for (uint32_t i = at / m->granule; i < (at + BOX_BYTES) / m->granule; i++)
-      m->write[i] =
-         (SimWrite){.epoch = SIM_IN_FLIGHT, .site = s->index, .thread = (uint16_t)t->host.tid};
+   for (uint32_t i = at / to->granule; i < (at + BOX_BYTES) / to->granule; i++)
+      to->write[i] =
+         (SimWrite){.epoch = SIM_IN_FLIGHT, .site = s->index, .thread = (uint16_t)t->index};
 }
 
 void
-sim_land_box(SimThread *t, uint32_t at, const uint8_t *data, uint32_t epoch)
+sim_land_box(SimShared *to, uint32_t at, const uint8_t *data, uint32_t epoch)
 {
-   SimShared *m = &t->block->shared;
-   memcpy(m->byte + at, data, BOX_BYTES);
-   for (uint32_t i = at / m->granule; i < (at + BOX_BYTES) / m->granule; i++)
-      m->write[i].epoch = epoch;
+   memcpy(to->byte + at, data, BOX_BYTES);
+   for (uint32_t i = at / to->granule; i < (at + BOX_BYTES) / to->granule; i++)
+      to->write[i].epoch = epoch;
 }
 
 /* Of all lanes, so that a write of the same thread meets it too. */
 const uint8_t *
 sim_begin_stored(SimThread *t, const TlHostSite *s, uint32_t at)
 {
-   SimShared *m = &t->block->shared;
+   SimShared *m = t->shared;
    SimStored *r = &t->stored;
    const uint8_t *p =
       touch(&(Touch){.t = t, .site = s, .at = at, .bytes = BOX_BYTES, .is_async = true});
@@ -557,7 +565,7 @@ sim_end_stored(SimThread *t)
 {
    const SimBlock *b = t->block;
    for (uint32_t i = 0; i < t->stored.len; i++)
-      b->shared.read[(size_t)t->stored.cell[i] * b->num_warps + t->warp->index].epoch =
+      t->shared->read[(size_t)t->stored.cell[i] * b->num_warps + t->warp->index].epoch =
          b->epoch[t->warp->index];
    t->stored.len = 0;
 }
@@ -576,8 +584,8 @@ sim_fence_async(TlHostThread *host, const TlHostSite *h, unsigned char *frame)
 static SimRead *
 read_of(const SimWarp *w, uint32_t cell)
 {
-   SimBlock *b = w->thread[0].block;
-   return &b->shared.read[(size_t)cell * b->num_warps + w->index];
+   const SimThread *t = &w->thread[0];
+   return &t->shared->read[(size_t)cell * t->block->num_warps + w->index];
 }
 
 void
@@ -591,7 +599,7 @@ const uint8_t *
 sim_read_async(SimThread *t, const TlHostSite *s, uint32_t at, uint32_t bytes,
                const uint32_t extent[2])
 {
-   SimShared *m = &t->block->shared;
+   SimShared *m = t->shared;
    SimAsyncReads *reads = &t->warp->reads;
    uint32_t end = extent[1] < m->bytes ? extent[1] : m->bytes;
    TlSimFault f = {.shared_at = at, .shared_bytes = bytes, .extent = {extent[0], end}};

@@ -434,11 +434,17 @@ watch_empty(TlArena *arena, SimLaunch *l)
    }
 }
 
-/* Blocks, each with a program of its own, unless the kernel is persistent. */
+/* Blocks, or clusters of them, each with a program of its own, unless the kernel is persistent. */
 static uint64_t
 num_blocks(const TlFunc *f, const uint32_t grid[3], const TlSimOptions *opts)
 {
-   uint64_t programs = (uint64_t)grid[0] * grid[1] * grid[2];
+   uint64_t programs = (uint64_t)grid[0] * grid[1] * grid[2], of = f->cluster;
+   uint64_t most = opts->multiprocessors;
+   if (of) { /* as the launch record says, compile/metadata.c; one cluster at least */
+      uint64_t blocks = 2 * programs <= most ? 2 * programs : programs;
+      uint64_t all = (blocks + of - 1) / of;
+      return !most || all <= most / of ? all : most / of ? most / of : 1;
+   }
    if (!opts->multiprocessors || !tl_is_persistent(f))
       return programs;
    if (2 * programs <= opts->multiprocessors && tl_shares_programs(f))

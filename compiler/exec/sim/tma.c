@@ -112,13 +112,13 @@ each_chunk(const SimBox *box, SimUse use, ChunkFn *fn)
 static void
 begin_chunk(const SimBox *box, uint32_t at, const uint8_t *data)
 {
-   sim_begin_box(box->t, box->site, at, data);
+   sim_begin_box(box->t, &box->t->block->shared[box->rank], box->site, at, data);
 }
 
 static void
 land_chunk(const SimBox *box, uint32_t at, const uint8_t *data)
 {
-   sim_land_box(box->t, at, data, box->epoch);
+   sim_land_box(&box->t->block->shared[box->rank], at, data, box->epoch);
 }
 
 void
@@ -150,7 +150,7 @@ check_box(const SimBox *box)
 static SimBox
 box_of(SimThread *t, const TlHostSite *s, const unsigned char *frame, unsigned coordinates)
 {
-   SimBox box = {.t = t, .site = s};
+   SimBox box = {.t = t, .site = s, .rank = t->warp->rank};
    unsigned rank = map_type(&box)->rank;
    const int64_t *words;
    memcpy(&box.at, frame + s->arg_at[0], sizeof box.at);
@@ -188,7 +188,15 @@ sim_tma_load(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
    if (!frame[s->arg_at[PRED]])
       return;
    memcpy(&mbarrier, frame + s->arg_at[BARRIER], sizeof mbarrier);
-   SimBox box = box_of(sim_thread(host), s, frame, COORDINATES);
-   each_chunk(&box, SIM_READS, begin_chunk);
-   sim_mbarrier_takes(mbarrier, &box);
+   SimThread *t = sim_thread(host);
+   SimBox box = box_of(t, s, frame, COORDINATES);
+   bool is_both = tl_attr_int(s->op, TL_ATTR_BOTH);
+   for (uint32_t r = 0; r < t->block->cluster; r++) {
+      box.rank = is_both ? r : t->warp->rank;
+      if (box.rank != r)
+         continue;
+      sim_reach_block(t, s, r);
+      each_chunk(&box, SIM_READS, begin_chunk);
+      sim_mbarrier_takes(mbarrier, &box);
+   }
 }

@@ -55,10 +55,11 @@ typedef struct Kernel {
 #define EXAMPLE(name) TL_SOURCE_DIR "/dsl_examples/" name ".tile"
 #define PLANTED       TL_SOURCE_DIR "/tests/unit/sim/planted.tile"
 
-#define MATMUL                                                                                     \
+#define MATMUL_OF(b_row)                                                                           \
    .file = EXAMPLE("matmul"), .kernel = "matmul",                                                  \
-   .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, i32:16, "    \
-                "i32:1, i32:16, i32:1"
+   .signature = "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:1, " b_row      \
+                ", i32:1, i32:16, i32:1"
+#define MATMUL MATMUL_OF("i32:16")
 #define ATTENTION                                                                                  \
    .file = EXAMPLE("attention"), .kernel = "attn_fwd",                                             \
    .signature = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32, i32:16, fp32"
@@ -244,6 +245,26 @@ static const Kernel kernels[] = {
    {.name = "matmul, boxes", /* two blocks: each has a program, and both share a third */
     MATMUL_IN_ROLES(3),
     .sizes = {592},
+    .tma = TILEC_TMA_ON,
+    .multiprocessors = 2,
+    .like = "matmul, roles"},
+   /* A cluster of two blocks: (0, 1) and (4, 5) of its programs have the same columns, (6, 7) the
+    * same rows, (2, 3) neither, and 8, outside of c, is left over. */
+   {.name = "matmul, pairs",
+    MATMUL_OF("i32:8"),
+    .defines = {{"BLOCK_M", "128"}, {"BLOCK_N", "128"}, {"BLOCK_K", "64"}, {"GROUP", "3"}},
+    .num_defines = 4,
+    .buffers = "hhH",
+    .n = 512 * 272,
+    .ints = {512, 256, 0, 272, 1, 264, 1, 256, 1},
+    .num_ints = 9,
+    .varied = 2,
+    .sizes = {272},
+    .grid = {9, 1, 1},
+    .stages = 4,
+    .warps = 8,
+    .arch = "sm_90a",
+    .role_rows = ALL_ROWS,
     .tma = TILEC_TMA_ON,
     .multiprocessors = 2,
     .like = "matmul, roles"},
@@ -468,6 +489,14 @@ static const Fault role_faults[] = {
     "E0686"},
    {"fewer readers awaited", REPLACE, "   mbar_init ", "arrivals = 8", "arrivals = 7", NULL, 0,
     NULL},
+   {"readers of one block awaited", REPLACE, "   mbar_init ", "arrivals = 16", "arrivals = 8", NULL,
+    0, NULL},
+   {"arrival in one block only", REPLACE, "   mbar_arrive ", " {both}", "", NULL, 0, "E0686"},
+   {"box for one block only", REPLACE, "   tma_load %", ", both}", "}", NULL, 0, "E0686"},
+   /* At the beginning a race of who makes mbarriers, at the end E0694. */
+   {"a block does not wait for the other", REPLACE, "   cluster_sync", "cluster_sync", "bar_sync",
+    NULL, 0, "E06"},
+   {"blocks begin by themselves", REMOVE, "   cluster_sync", NULL, NULL, NULL, 1, "E0680"},
    {"mbarrier not made", REMOVE, "   mbar_init ", NULL, NULL, NULL, 0, NULL},
    {"mbarriers used before all know of them", REMOVE, "   bar_sync\n", NULL, NULL, NULL, 0, NULL},
    {"product of another stage", SHIFT, " = wgmma ", NULL, "16384", "matmul, roles", 0, NULL},
@@ -598,6 +627,7 @@ static const struct Harmless {
 static const struct Harmless harmless_by_name[] = {
    {"matmul, boxes", "wait for another stage", 3, "this group of warps reads nothing there"},
    {"matmul, boxes", "warp's barrier missing", 2, "all lanes have waited for the stage together"},
+   {"matmul, pairs", "warp's barrier missing", 2, "all lanes have waited for the stage together"},
    {"chained, boxes", "arrival at another stage", 9, "nothing is copied any more"},
    {"chained, boxes", "arrival at another stage", 10, "nothing is copied any more"},
    {"tiles, stored by boxes", "stored boxes not waited for", 3, "the other wait is for both"},

@@ -18,9 +18,11 @@
 int test_persistent(void);
 
 /* Products of 128x64 and 64x128 in K steps; X rows and Y columns of tiles, Z matrices. */
-#define HEAD                                                                                       \
+#define HEAD_OF(multiple)                                                                          \
    "@kernel(num_warps=8, num_stages=4)\n"                                                          \
-   "def k(a: *fp16:16, b: *fp16:16, c: *fp16:16, n: i32:16, rows: i32:16, columns: i32:16):\n"
+   "def k(a: *fp16:16, b: *fp16:16, c: *fp16:16, n: i32:16, rows: i32:16, columns: i32:" multiple  \
+   "):\n"
+#define HEAD HEAD_OF("16")
 #define PLACE                                                                                      \
    "    x, y, z = program_id(0), program_id(1), program_id(2)\n"                                   \
    "    i, j, t = x * 128 + arange(0, 128), y * 128 + arange(0, 128), arange(0, 64)\n"             \
@@ -37,6 +39,8 @@ int test_persistent(void);
 
 static const char product[] = HEAD PLACE LOOP("0", "n") STORED;
 static const char scaled[] = HEAD PLACE LOOP("0", "n") "    acc *= load(a + x).to(fp32)\n" STORED;
+/* Neighbours copy what both multiply for both (passes/pair_blocks.c). */
+static const char paired[] = HEAD_OF("8") PLACE LOOP("0", "n") STORED;
 static const char triangle[] = HEAD PLACE LOOP("0", "x * 64 + 64") STORED;
 static const char turned[] = HEAD PLACE LOOP("64 * x", "n") STORED;
 /* Weights of the first product to the second, as attention has them. */
@@ -102,6 +106,7 @@ uniform_programs_share_blocks(void **state)
    TilecSession *s = open_session();
    assert_true(is_persistent(s, product, TILEC_TMA_ON, false));
    assert_true(is_persistent(s, scaled, TILEC_TMA_ON, false));
+   assert_true(is_persistent(s, paired, TILEC_TMA_ON, false));
    assert_false(is_persistent(s, product, TILEC_TMA_OFF, false)); /* threads copy */
    assert_false(is_persistent(s, triangle, TILEC_TMA_ON, false)); /* not equally long */
    assert_false(is_persistent(s, counted, TILEC_TMA_ON, false));  /* atomics */
@@ -112,6 +117,28 @@ uniform_programs_share_blocks(void **state)
    assert_true(is_persistent(s, turned, TILEC_TMA_ON, true));
    assert_false(is_persistent(s, counted, TILEC_TMA_ON, true));
    assert_false(is_persistent(s, guarded, TILEC_TMA_ON, true));
+   tilec_session_free(s);
+}
+
+/* Where rows of b may begin at any 16 bytes, and programs are alike; what a launch has to know. */
+static void
+some_blocks_are_pairs(void **state)
+{
+   static const struct {
+      const char *source;
+      uint32_t cluster;
+   } kernels[] = {{product, 1}, {paired, 2}, {chained, 1}, {triangle, 1}};
+   (void)state;
+   TilecSession *s = open_session();
+   for (unsigned i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+      TilecProgram *p = compile(s, kernels[i].source, TILEC_TMA_ON, false);
+      const TilecKernelInfo *k = tilec_program_info(p)->kernels;
+      assert_int_equal(k->cluster[0], kernels[i].cluster);
+      assert_int_equal(k->cluster[1] * k->cluster[2], 1);
+      if (kernels[i].cluster > 1) /* of whole clusters */
+         assert_non_null(strstr(k->launch_grid[0], "+ 1) // 2 * 2, num_sms // 2 * 2)"));
+      tilec_program_free(p);
+   }
    tilec_session_free(s);
 }
 
@@ -222,14 +249,14 @@ every_program_runs_once(void **state)
    static const struct {
       const char *text;
       bool short_programs;
-   } sources[] = {
-      {product, false}, {scaled, false}, {chained, true}, {triangle, true}, {turned, true}};
+   } sources[] = {{product, false}, {scaled, false},  {paired, false},
+                  {chained, true},  {triangle, true}, {turned, true}};
    (void)state;
    TilecSession *s = open_session();
    for (unsigned i = 0; i < sizeof sources / sizeof sources[0]; i++) {
       bool is_short = sources[i].short_programs; /* fewer of each: the simulator takes its time */
       TilecProgram *p = compile(s, sources[i].text, TILEC_TMA_ON, is_short);
-      for (unsigned g = i % 2; g < sizeof grids / sizeof grids[0]; g += is_short + 1u) {
+      for (unsigned g = is_short && i % 2; g < sizeof grids / sizeof grids[0]; g += is_short + 1u) {
          int n = 256 + 64 * (int)(g % 4); /* more than a triangle takes */
          Buffers want = run(p, grids[g], n, TILEC_HOST_CPU, 0);
          static const uint32_t counts[] = {0, 1, 2, 7, 3, 4};
@@ -251,6 +278,7 @@ test_persistent(void)
 {
    const struct CMUnitTest tests[] = {
       cmocka_unit_test(uniform_programs_share_blocks),
+      cmocka_unit_test(some_blocks_are_pairs),
       cmocka_unit_test(short_programs_are_told_by_the_record),
       cmocka_unit_test(every_program_runs_once),
    };
