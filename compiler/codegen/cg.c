@@ -179,7 +179,7 @@ tl_cg_block(TlCg *cg, const TlBlock *block)
          return; /* yields are read by the operation that owns the region */
       cg->op = op;
       tl_cg_loc(cg, op->range);
-      if (op == cg->hold_before)
+      if (tl_map_get(&cg->holds, op))
          tl_cg_hold(cg);
       TlEmitRule *own = cg->host ? tl_host_rule(cg, op) : NULL;
       (own ? own : emit_rule[op->opcode])(cg, op);
@@ -592,7 +592,9 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    cg->entry_end = LLVMBuildBr(cg->b, start);
    LLVMPositionBuilderAtEnd(cg->b, start);
    bind_params(cg);
-   cg->hold_before = cg->host ? NULL : tl_cg_place_to_hold(cg);
+   tl_map_init(&cg->holds, cg->arena);
+   if (!cg->host)
+      tl_cg_find_holds(cg);
    cg->truths = tl_cg_truths_of_stores(cg);
    tl_cg_block(cg, f->body->block);
    LLVMBuildRetVoid(cg->b);

@@ -50,9 +50,9 @@ typedef struct TlCg {
    unsigned num_grid; /* parameters in front of them: the grid of a persistent kernel, or none */
    TlTurn *turns;     /* of the arguments of sin and cos in the block being emitted */
    const TlOp *op;    /* being emitted: range of errors */
-   const TlOp *hold_before; /* loads are not to come behind this one; NULL: any may */
-   uint32_t truths;         /* that the function's stores ask for */
-   uint32_t ptx;            /* PTX ISA that what was emitted needs */
+   TlMap holds;       /* operations that loads before them are not to come behind */
+   uint32_t truths;   /* that the function's stores ask for */
+   uint32_t ptx;      /* PTX ISA that what was emitted needs */
    bool failed;
    bool is_cut;           /* some block was (bound_blocks.c) */
    struct TlHostCg *host; /* code for this CPU (host.c); NULL for NVPTX */
@@ -144,10 +144,10 @@ LLVMValueRef tl_cg_shared_ptr(TlCg *cg, LLVMValueRef address, int64_t offset);
 LLVMValueRef tl_cg_pred(TlRegs pred, unsigned access);
 bool tl_cg_is_true(LLVMValueRef pred);
 const char *tl_cg_reg_class(unsigned bits);
-/* Is there a store before which all the loads of a tile that it changes in place should begin? */
+/* hold_loads.c.  Is there a store before which all the loads of a tile that it changes in place
+ * should begin?; the operations that loads before them are not to come behind; what keeps them. */
 bool tl_cg_holds_loads(const TlCg *cg);
-/* The operation that loads before it are not to come behind, or NULL; what keeps them there. */
-const TlOp *tl_cg_place_to_hold(const TlCg *cg);
+void tl_cg_find_holds(TlCg *cg);
 void tl_cg_hold(TlCg *cg);
 uint32_t tl_cg_truths_of_stores(const TlCg *cg);
 void tl_cg_register_list(TlSb *sb, unsigned first, unsigned count);

@@ -582,106 +582,6 @@ asm_store(TlCg *cg, LLVMValueRef ptr, LLVMValueRef pred, LLVMValueRef unless,
    tl_cg_asm(cg, tl_sb_cstr(&text), tl_sb_cstr(&cons), cg->voidt, args, n, TL_ASM_EFFECT);
 }
 
-/* The parameter, or whatever else is no sum, that the addresses of an access begin at. */
-static const TlValue *
-root_of(const TlOp *access)
-{
-   const TlValue *v = tl_arg(access, 0);
-   while (v->def && (v->def->opcode == TL_OP_ADDPTR || v->def->opcode == TL_OP_SPLAT ||
-                     (v->def->opcode == TL_OP_PICK && v->def->num_args == 1)))
-      v = tl_arg(v->def, 0);
-   return v;
-}
-
-/* Is `store` the first to memory that many loads before it, and none after it, read by the same
- * pointer, and is there room for what they load? */
-static bool
-ends_loads(const TlCg *cg, const TlOp *store)
-{
-   enum { MANY = 16 };
-   const TlValue *root = root_of(store);
-   uint32_t accesses = 0, registers = 0;
-   if (store->block != cg->func->body->block) /* all threads of a warp come by here */
-      return false;
-   for (const TlOp *op = store->block->first; op != store; op = op->next) {
-      bool is_load = op->opcode == TL_OP_LD_GLOBAL;
-      unsigned n = is_load ? tl_type_num_regs(tl_result(op, 0)->type) : 0;
-      registers += n;
-      if (is_load && root_of(op) == root)
-         accesses += n / (unsigned)tl_attr_int(op, TL_ATTR_VEC);
-      if (op->opcode == TL_OP_ST_GLOBAL && root_of(op) == root)
-         return false;
-   }
-   for (const TlOp *op = store->next; op; op = op->next)
-      if (op->num_regions > 0 || (op->opcode == TL_OP_LD_GLOBAL && root_of(op) == root))
-         return false;
-   return accesses >= MANY && registers <= tl_registers_at_start(cg->target, cg->func) / 2;
-}
-
-bool
-tl_cg_holds_loads(const TlCg *cg)
-{
-   for (const TlOp *op = cg->func->body->block->first; op; op = op->next)
-      if (op->opcode == TL_OP_ST_GLOBAL && ends_loads(cg, op))
-         return true;
-   return false;
-}
-
-/* ptxas moves nothing past a barrier of a warp, which costs nothing where loads are begun. */
-void
-tl_cg_hold(TlCg *cg)
-{
-   tl_cg_call(cg, "llvm.nvvm.bar.warp.sync", cg->voidt, &(LLVMValueRef){tl_cg_i32(cg, -1)}, 1);
-}
-
-/* ptxas sees that loads and stores by one pointer with different offsets do not meet and, to save
- * registers, delays the loads behind the stores: 32 loads of a tile that is changed in place came
- * one after the other. */
-static void
-hold_loads(TlCg *cg, const TlOp *store)
-{
-   if (ends_loads(cg, store))
-      tl_cg_hold(cg);
-}
-
-static bool
-is_product(const TlOp *op)
-{
-   return op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_MMA;
-}
-
-/* The first write of shared memory of a function with products and no loop, when loads before it
- * are read behind its first product only (advance_loads); NULL: there is none.  ptxas delays such
- * loads, and their latency was waited for once more. */
-const TlOp *
-tl_cg_place_to_hold(const TlCg *cg)
-{
-   const TlBlock *body = cg->func->body->block;
-   const TlOp *write = NULL, *product = NULL;
-   uint32_t registers = 0;
-   bool is_ahead = false;
-   TlMap behind;
-   tl_map_init(&behind, cg->arena);
-   for (const TlOp *op = body->first; op; op = op->next) {
-      if (tl_is_loop(op))
-         return NULL;
-      write = write || !tl_has_trait(op, TL_TRAIT_WRITES_SHARED) ? write : op;
-      product = product || !is_product(op) ? product : op;
-      if (product)
-         tl_map_put(&behind, op, (void *)op);
-   }
-   for (const TlOp *op = body->first; write && product && op != write; op = op->next) {
-      if (op->opcode != TL_OP_LD_GLOBAL)
-         continue;
-      const TlUse *u = tl_result(op, 0)->uses;
-      registers += tl_type_num_regs(tl_result(op, 0)->type);
-      while (u && tl_map_get(&behind, tl_in_block(u->user, body)))
-         u = u->next;
-      is_ahead |= !u;
-   }
-   return is_ahead && registers <= tl_registers_at_start(cg->target, cg->func) / 2 ? write : NULL;
-}
-
 /* The mask of all accesses, where many have the same one; NULL: there is none. */
 static LLVMValueRef
 common_mask(TlCg *cg, const TlRegs *pred, unsigned accesses)
@@ -723,7 +623,6 @@ tl_emit_st_global(TlCg *cg, const TlOp *op)
    bool is_partial = tl_is_partial(op), is_shared = shares_masks(cg, op);
    unsigned bytes = vec * elem_bits / 8;
    Piece p = access_pieces(bytes, elem_bits);
-   hold_loads(cg, op);
    LLVMValueRef common = is_partial ? NULL : common_mask(cg, &pred, ptrs.count);
    LLVMBasicBlockRef after = common ? branch_around(cg, common) : NULL;
    for (unsigned a = 0; a < ptrs.count; a++) {

@@ -50,6 +50,7 @@ enum {
    ROW_BYTES = 128,    /* of an operand along K: what wgmma's widest swizzle takes */
    SCALED_WIDTH = 128, /* of what an iteration adds to sums that it scales */
    MOST_TIMES = 4,
+   WHOLE_WORDS = 48, /* of a thread for what a loop loads that is taken at once */
    LANES = 32,
    MOST_STEPS = 4096,     /* of the walks up from the products */
    SPARE = 40,            /* registers of a thread for addresses and what is in flight */
@@ -673,6 +674,16 @@ has_tiles_behind(const Widen *w)
    return false;
 }
 
+/* A loop of few iterations, all of which the registers hold: its copies would wait for memory twice
+ * or more, one behind the other, with no time to hide that; at once they wait once, together with
+ * what is loaded behind the loop (advance_loads). */
+static bool
+is_short(const Widen *w, uint64_t trips)
+{
+   return !w->has_scaled && (trips == 2 || trips == MOST_TIMES) &&
+          trips * bytes_of_loads(w->body) <= (uint64_t)WHOLE_WORDS * 4 * w->func->num_warps * LANES;
+}
+
 static bool
 may_widen(Widen *w)
 {
@@ -685,13 +696,17 @@ may_widen(Widen *w)
    uint32_t most = ROW_BYTES * 8 / bits / w->width;
    if (w->has_scaled && most < SCALED_WIDTH / w->width)
       most = SCALED_WIDTH / w->width;
-   w->times = most < MOST_TIMES ? most : MOST_TIMES;
    bool is_known = trips != UINT64_MAX;
+   w->times = most < MOST_TIMES ? most : MOST_TIMES;
+   if (is_short(w, trips) && trips > w->times)
+      w->times = (unsigned)trips;
    if (w->times < 2 || !takes_part(w))
       return false;
    TlAnalysis *facts = tl_analysis_new(w->cx->scratch, w->func);
    uint64_t most_trips = tl_most_trips(facts, w->loop);
    for (; w->times > 1; w->times /= 2) {
+      if (w->times > most && w->times != trips)
+         continue;
       bool is_whole = is_known || tl_trips_are_multiple(facts, w->loop, w->times);
       w->leaves_rest = is_whole ? has_tiles_behind(w) : !may_run_on(w);
       bool is_one = is_known ? trips == w->times : is_whole;
