@@ -9,6 +9,7 @@
  * a negative, and is not 0. */
 #include "ir/affine_impl.h"
 #include "ir/control.h"
+#include "ir/launch_expr.h"
 #include "ir/walk.h"
 #include "ir/written.h"
 
@@ -211,9 +212,20 @@ move_conditions(TlAffine *a, const TlOp *op, TlAffConditions *c, unsigned first)
    }
 }
 
+/* What is promised of a scalar that the launch does not know is known of the result alone: that
+ * stands for itself. */
+static bool
+is_promised_here(TlAffine *a, const TlOp *op)
+{
+   return a->is_own && op->opcode == TL_OP_HINT && tl_arg(op, 0)->type->kind != TL_TYPE_TILE &&
+          !tl_launch_expr(a->arena, a->func, tl_arg(op, 0));
+}
+
 static bool
 moved_form(TlAffine *a, const TlOp *op, TlAffForm *out)
 {
+   if (is_promised_here(a, op))
+      return leaf(a, tl_result(op, 0), out, NULL);
    const TlAffForm *from = tl_aff_form_of(a, tl_arg(op, 0));
    *out = *from;
    out->only = NULL;
