@@ -687,6 +687,8 @@ tl_affine_doubt_arguments(TlAffine *a)
 static void
 print_factor(TlFactor f, TlSb *sb)
 {
+   while (!f.value->name && (tl_value_is(f.value, TL_OP_HINT) || tl_value_is(f.value, TL_OP_CAST)))
+      f.value = tl_arg(f.value->def, 0);
    if (f.is_iteration)
       tl_sb_str(sb, "iteration");
    else if (f.value->name)

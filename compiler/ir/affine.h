@@ -68,6 +68,8 @@ bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
  * strides and bounds are what is made before the access: of a load, outside of the innermost loop
  * around it. */
 bool tl_own_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
+/* The one or the other; of both reasons against the one that says more. */
+bool tl_any_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out, bool *is_own);
 
 /* Are two accesses certainly of one tensor: of one base, with the same offset and strides? */
 bool tl_tiles_share_tensor(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y);

@@ -723,6 +723,20 @@ tl_own_tile_access(TlAffine *a, const TlOp *op, TlTileAccess *out)
    return tl_tile_access(a->own, op, out);
 }
 
+bool
+tl_any_tile_access(TlAffine *a, const TlOp *op, TlTileAccess *out, bool *is_own)
+{
+   *is_own = false;
+   if (tl_tile_access(a, op, out))
+      return true;
+   const char *why = out->why;
+   bool is_parameter = !out->base || !out->base->def;
+   *is_own = tl_own_tile_access(a, op, out);
+   if (!*is_own && is_parameter)
+      out->why = why;
+   return *is_own;
+}
+
 /* y - x where that is one number. */
 static bool
 distance(TlAffine *a, const TlSum *x, const TlSum *y, int64_t *out)

@@ -389,15 +389,9 @@ may_meet_store(const TlOp *load, const TlValue *base)
 const char *
 tl_box_tensor(TlAffine *affine, const TlOp *access, TlBoxAccess *x)
 {
-   x->is_own = false;
-   if (tl_tile_access(affine, access, &x->access))
-      return NULL;
-   const char *why = x->access.why;
-   bool is_parameter = !x->access.base || !x->access.base->def;
-   x->is_own = tl_own_tile_access(affine, access, &x->access);
-   if (!x->is_own)
-      return is_parameter ? why : x->access.why;
-   return access->opcode == TL_OP_LOAD && may_meet_store(access, x->access.base)
+   if (!tl_any_tile_access(affine, access, &x->access, &x->is_own))
+      return x->access.why;
+   return x->is_own && access->opcode == TL_OP_LOAD && may_meet_store(access, x->access.base)
              ? "the kernel may write to the memory it reads"
              : NULL;
 }
