@@ -18,7 +18,7 @@ is_uniform_factor(TlAffine *a, TlFactor f)
 {
    uint8_t *known = &a->is_uniform[f.value->id];
    if (a->is_own)
-      return !f.is_iteration && (!a->scope || !tl_is_defined_in(f.value, a->scope));
+      return !a->scope || !tl_is_defined_in(f.value, a->scope);
    if (!*known && !f.is_iteration)
       *known = 1 + (tl_launch_expr(a->arena, a->func, f.value) != NULL);
    return !f.is_iteration && *known == 2;

@@ -21,8 +21,8 @@
 #include <string.h>
 
 /* ---- memory ---- */
-/* The parameter that a pointer is computed from, or through which it was loaded: so many tables
- * are between. */
+/* The parameter that a pointer is computed from, also as an integer, or through which it was
+ * loaded: so many tables are between. */
 typedef struct Origin {
    const TlValue *parameter; /* NULL: not known */
    unsigned tables;
@@ -36,10 +36,6 @@ keeps_pointer(const TlOp *op)
    case TL_OP_HINT:
    case TL_OP_BITCAST:
    case TL_OP_CAST:
-   case TL_OP_SPLAT:
-   case TL_OP_BROADCAST:
-   case TL_OP_EXPAND_DIMS:
-   case TL_OP_CONVERT_LAYOUT:
       return true;
    default:
       return false;
@@ -49,18 +45,17 @@ keeps_pointer(const TlOp *op)
 static Origin
 origin_of(const TlValue *v)
 {
-   enum { MOST_TABLES = 4 };
-   for (Origin o = {0}; o.tables < MOST_TABLES; o.tables++) {
+   enum { MOST_STEPS = 64 };
+   Origin o = {0};
+   for (unsigned steps = 0; steps < MOST_STEPS && !o.parameter; steps++) {
       o.parameter = tl_pointer_root(v);
-      if (o.parameter)
-         return o;
-      while (v->def && keeps_pointer(v->def))
-         v = tl_arg(v->def, 0);
-      if (!v->def || v->def->opcode != TL_OP_LOAD)
+      bool is_loaded = !o.parameter && v->def && v->def->opcode == TL_OP_LOAD;
+      if (!o.parameter && (!v->def || (!is_loaded && !keeps_pointer(v->def))))
          break;
-      v = tl_arg(v->def, 0);
+      o.tables += is_loaded;
+      v = o.parameter ? v : tl_arg(v->def, 0);
    }
-   return (Origin){0};
+   return o;
 }
 
 bool

@@ -561,6 +561,19 @@ sends_by(const Special *s, const Channel *c, const TlOp *map)
    return false;
 }
 
+/* NULL: behind what gives the state.  Where nothing was sent for since another landing, that is
+ * enough. */
+static void
+add_landing(Special *s, Channel *c, TlOp *before, TlValue *const state[2])
+{
+   const Landing *last = s->landings.len ? &tl_vec_last(&s->landings) : NULL;
+   bool is_done = last && before && last->before && last->channel == c && last->slot == state[0] &&
+                  last->before->block == before->block;
+   Landing l = {.channel = c, .before = before, .slot = state[0], .parity = state[1]};
+   if (!is_done)
+      tl_vec_push(s->cx->scratch, &s->landings, l);
+}
+
 static void count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2]);
 
 /* Through the regions of a condition: one without loops of the channel passes on what it has. */
@@ -586,10 +599,8 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
    for (TlOp *op = block->first, *next; op; op = next) {
       next = op->next;
       Pair *pair = pair_of(s, c, op);
-      if (sends_by(s, c, op)) {
-         Landing l = {.channel = c, .before = op, .slot = state[0], .parity = state[1]};
-         tl_vec_push(s->cx->scratch, &s->landings, l);
-      }
+      if (sends_by(s, c, op))
+         add_landing(s, c, op, state);
       if (!pair && !holds_loop_of(s, c, op))
          continue;
       if (op->opcode == TL_OP_IF) {
@@ -1333,10 +1344,8 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
       b.range = f->range;
       TlValue *zero = tl_const_int(&b, TL_I32, 0), *state[2] = {zero, zero};
       count_stages(&s, c, c->block, state);
-      if (s.shares == &by_own_maps) {
-         Landing l = {.channel = c, .slot = state[0], .parity = state[1]};
-         tl_vec_push(cx->scratch, &s.landings, l);
-      }
+      if (s.shares == &by_own_maps)
+         add_landing(&s, c, NULL, state);
    }
    count_all_standing(&s);
    for (size_t i = 0; i < s.pairs.len && tl_wants_remarks(cx->diags, "pipeline"); i++) {
