@@ -61,8 +61,9 @@ needs_maps(TlCg *cg, const TlOp *op)
    tl_cg_needs_ptx(cg, PTX);
 }
 
-/* The first lane looks for a bit that is 0 and sets it; another may have been faster.  Its number
- * goes to all lanes. */
+/* The first lane sets a bit that is 0; another may have been faster.  It tries that of its four
+ * warps without a look, which is free where a multiprocessor has one block.  The number of the
+ * place goes to all lanes. */
 void
 tl_emit_map_place(TlCg *cg, const TlOp *op)
 {
@@ -71,27 +72,32 @@ tl_emit_map_place(TlCg *cg, const TlOp *op)
    needs_maps(cg, op);
    const char *text =
       tl_arena_printf(cg->arena,
-                      "{ .reg .pred p; .reg .b32 lane, word, bits, bit, mask; .reg .b64 at;\n\t"
+                      "{ .reg .pred p; .reg .b32 word, bits, bit, mask; .reg .b64 at;\n\t"
                       "mov.b32 $0, 0;\n\t"
                       "@!$1 bra PLACED_${:uid};\n\t"
-                      "mov.u32 lane, %%laneid;\n\t"
-                      "setp.ne.u32 p, lane, 0;\n\t"
+                      "mov.u32 bits, %%laneid;\n\t"
+                      "setp.ne.u32 p, bits, 0;\n\t"
                       "@p bra FOUND_${:uid};\n\t"
                       "mov.u32 word, %%smid;\n\t"
                       "rem.u32 word, word, %u;\n\t"
-                      "LOOK_${:uid}:\n\t"
                       "mad.wide.u32 at, word, 4, $2;\n\t"
+                      "mov.u32 bit, %%tid.x;\n\t"
+                      "shr.u32 bit, bit, 7;\n\t"
+                      "rem.u32 bit, bit, %u;\n\t"
+                      "bra TRY_${:uid};\n\t"
+                      "NEXT_${:uid}:\n\t"
+                      "add.u32 word, word, 1;\n\t"
+                      "rem.u32 word, word, %u;\n\t"
+                      "mad.wide.u32 at, word, 4, $2;\n\t"
+                      "LOOK_${:uid}:\n\t"
                       "ld.relaxed.gpu.global.b32 bits, [at];\n\t"
                       "not.b32 bits, bits;\n\t"
                       "and.b32 bits, bits, %u;\n\t"
-                      "setp.ne.u32 p, bits, 0;\n\t"
-                      "@p bra TRY_${:uid};\n\t"
-                      "add.u32 word, word, 1;\n\t"
-                      "rem.u32 word, word, %u;\n\t"
-                      "bra LOOK_${:uid};\n\t"
-                      "TRY_${:uid}:\n\t"
+                      "setp.eq.u32 p, bits, 0;\n\t"
+                      "@p bra NEXT_${:uid};\n\t"
                       "brev.b32 bits, bits;\n\t"
                       "clz.b32 bit, bits;\n\t"
+                      "TRY_${:uid}:\n\t"
                       "shl.b32 mask, 1, bit;\n\t"
                       "atom.acquire.gpu.global.or.b32 bits, [at], mask;\n\t"
                       "and.b32 bits, bits, mask;\n\t"
@@ -101,8 +107,8 @@ tl_emit_map_place(TlCg *cg, const TlOp *op)
                       "FOUND_${:uid}:\n\t"
                       "shfl.sync.idx.b32 $0, $0, 0, 31, %s;\n\t"
                       "PLACED_${:uid}:\n\t}",
-                      (unsigned)MULTIPROCESSORS, places == 32 ? UINT32_MAX : (1u << places) - 1,
-                      (unsigned)MULTIPROCESSORS, places, warp);
+                      (unsigned)MULTIPROCESSORS, places, (unsigned)MULTIPROCESSORS,
+                      places == 32 ? UINT32_MAX : (1u << places) - 1, places, warp);
    LLVMValueRef args[] = {tl_cg_use1(cg, tl_arg(op, 0)), words_of(cg)};
    LLVMValueRef n =
       tl_cg_asm(cg, text, "=&r,b,l,~{memory}", cg->i32, args, 2, TL_ASM_EFFECT | TL_ASM_CONVERGENT);

@@ -9,7 +9,6 @@
  * a negative, and is not 0. */
 #include "ir/affine_impl.h"
 #include "ir/control.h"
-#include "ir/launch_expr.h"
 #include "ir/walk.h"
 #include "ir/written.h"
 
@@ -212,13 +211,13 @@ move_conditions(TlAffine *a, const TlOp *op, TlAffConditions *c, unsigned first)
    }
 }
 
-/* What is promised of a scalar that the launch does not know is known of the result alone: that
- * stands for itself. */
+/* What is promised of a scalar is known of the result alone: that stands for itself. */
 static bool
 is_promised_here(TlAffine *a, const TlOp *op)
 {
    return a->is_own && op->opcode == TL_OP_HINT && tl_arg(op, 0)->type->kind != TL_TYPE_TILE &&
-          !tl_launch_expr(a->arena, a->func, tl_arg(op, 0));
+          tl_axis_info(a->facts, tl_arg(op, 0))->divisibility[0] <
+             tl_axis_info(a->facts, tl_result(op, 0))->divisibility[0];
 }
 
 static bool

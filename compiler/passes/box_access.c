@@ -36,6 +36,10 @@ keeps_pointer(const TlOp *op)
    case TL_OP_HINT:
    case TL_OP_BITCAST:
    case TL_OP_CAST:
+   case TL_OP_SPLAT:
+   case TL_OP_BROADCAST:
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_CONVERT_LAYOUT:
       return true;
    default:
       return false;

@@ -86,7 +86,6 @@ typedef struct Pair {
    TlPipe pipe; /* its loop is the consumer's in the end */
    Channel *channel;
    TlValue *slot, *parity; /* carried */
-   const char *why;        /* refused */
    bool needs_own_maps;    /* nothing but boxes by these makes it worth roles */
 } Pair;
 
@@ -312,16 +311,18 @@ find_loops(Special *s)
    size_t n = 0;
    for (size_t i = 0; i < s->pairs.len; i++) {
       Pair *pair = s->pairs.data[i];
-      pair->why = why_not_ahead(s, pair);
-      if (pair->why && s->affine && !s->no_own_maps) {
+      const char *why = why_not_ahead(s, pair);
+      bool tells_apart = false;
+      if (why && s->affine && !s->no_own_maps) {
          s->by_origin = true;
-         pair->needs_own_maps |= !why_not_ahead(s, pair);
+         tells_apart = !why_not_ahead(s, pair);
          s->by_origin = false;
       }
-      if (!pair->why || pair->needs_own_maps)
+      pair->needs_own_maps |= tells_apart;
+      if (!why || tells_apart)
          s->pairs.data[n++] = pair;
       else
-         tl_pipe_refuse(&pair->pipe, pair->pipe.loads.data[0].op, pair->why);
+         tl_pipe_refuse(&pair->pipe, pair->pipe.loads.data[0].op, why);
    }
    s->pairs.len = n;
 }

@@ -66,11 +66,33 @@ tl_lower_own_map(TlLowerCx *cx, TlOp *op)
    tl_lower_def(cx, tl_result(op, 0), map);
 }
 
+/* Fences wait for the writing, which takes its way through memory: those of maps that are made one
+ * after the other come behind the last. */
+static void
+join_fences(TlBlock *body)
+{
+   for (TlOp *op = body->first, *next; op; op = next) {
+      TlOp *last = NULL;
+      next = tl_walk_next(op, body);
+      if (op->opcode != TL_OP_MAP_FENCE)
+         continue;
+      for (TlOp *p = op->next; p; p = p->next) {
+         if (p->opcode == TL_OP_MAP_WRITE)
+            last = p;
+         else if (p->num_regions || (p->opcode != TL_OP_MAP_FENCE && !tl_op_is_pure(p)))
+            break;
+      }
+      if (last)
+         tl_move_before(op, last->next);
+   }
+}
+
 void
 tl_place_own_maps(TlLowerCx *cx, TlBlock *body)
 {
    if (!cx->num_own_maps)
       return;
+   join_fences(body);
    bool stores = false;
    for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
       stores |= op->opcode == TL_OP_MAP_WRITE && tl_attr_int(op, TL_ATTR_WRITTEN);
