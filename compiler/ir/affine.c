@@ -211,14 +211,14 @@ move_conditions(TlAffine *a, const TlOp *op, TlAffConditions *c, unsigned first)
    }
 }
 
-/* What is promised of a scalar is known of the result alone: that stands for itself.  A pointer of
- * which it is promised is where a tensor begins. */
+/* What is promised of a scalar is known of the result alone: that stands for itself; so
+ * does where a tensor begins. */
 static bool
 is_promised_here(TlAffine *a, const TlOp *op)
 {
    if (!a->is_own || op->opcode != TL_OP_HINT || tl_arg(op, 0)->type->kind == TL_TYPE_TILE)
       return false;
-   return tl_result(op, 0)->type->kind == TL_TYPE_PTR ||
+   return tl_attr_int(op, TL_ATTR_TENSOR) ||
           tl_axis_info(a->facts, tl_arg(op, 0))->divisibility[0] <
              tl_axis_info(a->facts, tl_result(op, 0))->divisibility[0];
 }

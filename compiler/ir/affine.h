@@ -64,7 +64,7 @@ TlAffine *tl_affine_new(TlArena *arena, const TlFunc *f);
 void tl_affine_doubt_arguments(TlAffine *a);
 /* False with out->why: no such tensor, or hardware has no map of it (alignment, rank, sign). */
 bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
-/* The same of a tensor that only the kernel knows, whose base it promises to be aligned.  Offset,
+/* The same of the tensor of a descriptor that the kernel makes, which it alone may know.  Offset,
  * strides and bounds are what is made before the access: of a load, outside of the innermost loop
  * around it. */
 bool tl_own_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);

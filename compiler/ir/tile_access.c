@@ -648,10 +648,14 @@ check_fill(TlAffine *a, const TlOp *op, TlTileAccess *out)
 }
 
 /* A map of its own is made anew when its tensor is another: that is not to be another one for each
- * tile of one tensor. */
+ * tile of one tensor.  Only of a descriptor it is known that no stride is negative, where no launch
+ * looks at it. */
 static bool
 check_own_base(TlAffine *a, const TlTileAccess *out)
 {
+   const TlOp *def = out->base->def;
+   if (!def || def->opcode != TL_OP_HINT || !tl_attr_int(def, TL_ATTR_TENSOR))
+      return tl_aff_refuse(a, "its base is not a parameter of the kernel");
    if (out->base->type->kind != TL_TYPE_PTR || (a->scope && tl_is_defined_in(out->base, a->scope)))
       return tl_aff_refuse(a, "its base is not known before the loop");
    return !out->offset.num ||

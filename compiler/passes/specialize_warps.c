@@ -795,7 +795,8 @@ can_stand(Special *s, TlOp *load, TlOp *alloc)
    return !s->why;
 }
 
-/* Where boxes fill all rings, tiles before their loops may come the same way. */
+/* Where boxes fill all rings, tiles before their loops may come the same way; not by maps of the
+ * kernel's own, whose landings are those of rings. */
 static void
 find_standing(Special *s)
 {
@@ -815,7 +816,7 @@ find_standing(Special *s)
                       .block = op->block,
                       .stages = 1,
                       .outer = block_of_loops(op)};
-      if (tl_box_access(s->affine, op, buffer, &x->box) ||
+      if (tl_box_access(s->affine, op, buffer, &x->box) || x->box.is_own ||
           tl_box_access_build(s->cx->scratch, s->func, op, buffer, &x->box))
          continue;
       tl_vec_push(s->cx->scratch, &s->standing, x);
