@@ -38,7 +38,7 @@ staging_of(TlLowerCx *cx, const TlOp *op)
    if (!tl_attr_int(op, TL_ATTR_GROUPED))
       return tl_i32(cx, offset);
    for (unsigned i = TL_LOG2_GROUP_WARPS; i < cx->log2_warps; i++)
-      cols[TL_LANE_BITS + i] = MAP_BYTES << (i - TL_LOG2_GROUP_WARPS);
+      cols[TL_LANE_BITS + i] = (uint32_t)MAP_BYTES << (i - TL_LOG2_GROUP_WARPS);
    TlValue *by = tl_thread_word(cx, cols, &bits);
    return bits ? tl_op2(cx, TL_OP_ADD, by, tl_i32(cx, offset)) : tl_i32(cx, offset);
 }
