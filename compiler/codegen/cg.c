@@ -484,11 +484,21 @@ check_param_bytes(TlCg *cg, const LLVMTypeRef *types, unsigned n)
    }
 }
 
+static bool
+makes_maps(const TlBlock *body)
+{
+   const TlOp *op = body->first;
+   while (op && op->opcode != TL_OP_MAP_WRITE)
+      op = tl_walk_next(op, body);
+   return op != NULL;
+}
+
 static void
 declare_kernel(TlCg *cg)
 {
    const TlFunc *f = cg->func;
    cg->maps = tl_tensor_maps(cg->arena, f, &cg->num_maps);
+   cg->makes_maps = makes_maps(f->body->block);
    cg->num_grid = tl_is_persistent(f) ? 3 : 0;
    LLVMTypeRef *types =
       tl_new_array(cg->arena, LLVMTypeRef, f->num_params + cg->num_grid + cg->num_maps + 1);

@@ -47,6 +47,7 @@ typedef struct TlCg {
    unsigned role_first_warp, role_num_warps;
    const TlOp **maps; /* tensor maps: parameters after the visible ones, in this order */
    unsigned num_maps;
+   bool makes_maps;   /* it has others that it makes itself */
    unsigned num_grid; /* parameters in front of them: the grid of a persistent kernel, or none */
    TlTurn *turns;     /* of the arguments of sin and cos in the block being emitted */
    const TlOp *op;    /* being emitted: range of errors */

@@ -284,7 +284,7 @@ tl_emit_mbar_init(TlCg *cg, const TlOp *op)
       first = p;
    for (; n > MOST_AT_ONCE; n -= MOST_AT_ONCE)
       first = make_mbarriers(cg, first, MOST_AT_ONCE, false);
-   make_mbarriers(cg, first, n, cg->num_maps > 0);
+   make_mbarriers(cg, first, n, cg->num_maps > 0 || cg->makes_maps);
    if (cg->num_maps && (!next || next->opcode != TL_OP_MBAR_INIT))
       tl_cg_fetch_tensor_maps(cg, mbar_pred(cg, op));
 }

@@ -211,9 +211,23 @@ move_conditions(TlAffine *a, const TlOp *op, TlAffConditions *c, unsigned first)
    }
 }
 
+/* What is promised of a scalar is known of the result alone: that stands for itself; so
+ * does where a tensor begins. */
+static bool
+is_promised_here(TlAffine *a, const TlOp *op)
+{
+   if (!a->is_own || op->opcode != TL_OP_HINT || tl_arg(op, 0)->type->kind == TL_TYPE_TILE)
+      return false;
+   return tl_attr_int(op, TL_ATTR_TENSOR) ||
+          tl_axis_info(a->facts, tl_arg(op, 0))->divisibility[0] <
+             tl_axis_info(a->facts, tl_result(op, 0))->divisibility[0];
+}
+
 static bool
 moved_form(TlAffine *a, const TlOp *op, TlAffForm *out)
 {
+   if (is_promised_here(a, op))
+      return leaf(a, tl_result(op, 0), out, NULL);
    const TlAffForm *from = tl_aff_form_of(a, tl_arg(op, 0));
    *out = *from;
    out->only = NULL;
@@ -675,6 +689,8 @@ tl_affine_doubt_arguments(TlAffine *a)
 static void
 print_factor(TlFactor f, TlSb *sb)
 {
+   while (!f.value->name && (tl_value_is(f.value, TL_OP_HINT) || tl_value_is(f.value, TL_OP_CAST)))
+      f.value = tl_arg(f.value->def, 0);
    if (f.is_iteration)
       tl_sb_str(sb, "iteration");
    else if (f.value->name)

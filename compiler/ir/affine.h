@@ -42,7 +42,7 @@ typedef struct TlTileDim {
 } TlTileDim;
 
 typedef struct TlTileAccess {
-   const TlValue *base; /* a parameter of the kernel */
+   const TlValue *base; /* a parameter of the kernel; of an own access any pointer */
    TlSum offset;
    unsigned rank; /* of the tile */
    TlTileDim dim[TL_MAX_RANK];
@@ -64,6 +64,12 @@ TlAffine *tl_affine_new(TlArena *arena, const TlFunc *f);
 void tl_affine_doubt_arguments(TlAffine *a);
 /* False with out->why: no such tensor, or hardware has no map of it (alignment, rank, sign). */
 bool tl_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
+/* The same of the tensor of a descriptor that the kernel makes, which it alone may know.  Offset,
+ * strides and bounds are what is made before the access: of a load, outside of the innermost loop
+ * around it. */
+bool tl_own_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out);
+/* The one or the other; of both reasons against the one that says more. */
+bool tl_any_tile_access(TlAffine *a, const TlOp *access, TlTileAccess *out, bool *is_own);
 
 /* Are two accesses certainly of one tensor: of one base, with the same offset and strides? */
 bool tl_tiles_share_tensor(TlAffine *a, const TlTileAccess *x, const TlTileAccess *y);

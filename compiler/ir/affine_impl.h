@@ -37,6 +37,9 @@ struct TlAffine {
    bool doubts_arguments;      /* tl_affine_doubt_arguments */
    const TlTileAccess *access; /* whose signs are looked at */
    const char *why;
+   TlAffine *own;     /* of accesses to tensors that only the kernel knows; NULL: none yet */
+   bool is_own;       /* this is such a one .. */
+   const TlOp *scope; /* .. and what is defined in the loop is no part of the tensor */
 };
 
 extern const char tl_aff_no_sum[];

@@ -967,23 +967,23 @@ ints(const Call *c, TlAttrKey key)
    return list ? *list : (TlInts){0};
 }
 
-/* base, then sizes of all dimensions, then strides of all but the last. */
+/* From operand `first` on: base, then sizes of all dimensions, then strides of all but the last. */
 static bool
-infer_tensor_map(Call *c)
+makes_map(Call *c, unsigned first)
 {
    if (!want_results(c))
       return false;
-   const TlType *map = c->results[0], *base = c->args[0];
-   bool is_map = map->kind == TL_TYPE_TMAP && c->num_args == 2u * map->rank;
+   const TlType *map = c->results[0], *base = c->args[first];
+   bool is_map = map->kind == TL_TYPE_TMAP && c->num_args == first + 2u * map->rank;
    if (!is_map)
-      return FAIL(c, "'tensor_map' gives a map of half as many dimensions as operands; got %s",
+      return FAIL(c, "'%s' gives a map of half as many dimensions as operands; got %s", op_name(c),
                   text(c, map));
    if (base->kind != TL_TYPE_PTR || base->elem != tl_type_scalar(c->cx->types, map->dtype))
-      return FAIL(c, "the base of 'tensor_map' is a pointer to %s; got %s",
+      return FAIL(c, "the base of '%s' is a pointer to %s; got %s", op_name(c),
                   tl_dtype_info[map->dtype].text, text(c, base));
-   for (unsigned i = 1; i < c->num_args; i++)
+   for (unsigned i = first + 1; i < c->num_args; i++)
       if (c->args[i]->kind != TL_TYPE_SCALAR || !tl_dtype_is_int(c->args[i]->dtype))
-         return FAIL(c, "sizes and strides of 'tensor_map' are integers; got %s",
+         return FAIL(c, "sizes and strides of '%s' are integers; got %s", op_name(c),
                      text(c, c->args[i]));
    uint32_t swizzle = (uint32_t)attr(c, TL_ATTR_SWIZZLE).i;
    uint32_t row = map->shape[map->rank - 1] * tl_dtype_info[map->dtype].bytes;
@@ -994,6 +994,25 @@ infer_tensor_map(Call *c)
                   "%u bytes and a swizzle of %u",
                   row, swizzle);
    return true;
+}
+
+static bool
+infer_tensor_map(Call *c)
+{
+   return makes_map(c, 0);
+}
+
+static bool
+infer_map_write(Call *c)
+{
+   enum { PLACE, ADDRESS, PRED, BASE };
+   TlTypes *types = c->cx->types;
+   if (c->args[PLACE] != tl_type_scalar(types, TL_I64) ||
+       c->args[ADDRESS] != tl_type_scalar(types, TL_I32) ||
+       c->args[PRED] != tl_type_scalar(types, TL_I1))
+      return FAIL(c, "'map_write' begins with a place, a shared address and an i1; got %s, %s, %s",
+                  text(c, c->args[PLACE]), text(c, c->args[ADDRESS]), text(c, c->args[PRED]));
+   return makes_map(c, BASE);
 }
 
 static bool

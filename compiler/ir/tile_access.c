@@ -17,6 +17,8 @@ static bool
 is_uniform_factor(TlAffine *a, TlFactor f)
 {
    uint8_t *known = &a->is_uniform[f.value->id];
+   if (a->is_own)
+      return !a->scope || !tl_is_defined_in(f.value, a->scope);
    if (!*known && !f.is_iteration)
       *known = 1 + (tl_launch_expr(a->arena, a->func, f.value) != NULL);
    return !f.is_iteration && *known == 2;
@@ -273,7 +275,8 @@ take_strides(TlAffine *a, const TlSum *s, TlTileAccess *out)
       if (d->stride.scale)
          return tl_aff_refuse(a, "an index has two strides");
       if (!is_uniform(a, &stride))
-         return tl_aff_refuse(a, "a stride is not known at the launch");
+         return tl_aff_refuse(a, a->is_own ? "a stride is not known before the loop"
+                                           : "a stride is not known at the launch");
       if (stride.scale < 0)
          return tl_aff_refuse(a, "an index counts down");
       d->stride = stride;
@@ -644,9 +647,26 @@ check_fill(TlAffine *a, const TlOp *op, TlTileAccess *out)
           tl_aff_refuse(a, "what its mask leaves out is neither 0 nor NaN");
 }
 
+/* A map of its own is made anew when its tensor is another: that is not to be another one for each
+ * tile of one tensor.  Only of a descriptor it is known that no stride is negative, where no launch
+ * looks at it. */
+static bool
+check_own_base(TlAffine *a, const TlTileAccess *out)
+{
+   const TlOp *def = out->base->def;
+   if (!def || def->opcode != TL_OP_HINT || !tl_attr_int(def, TL_ATTR_TENSOR))
+      return tl_aff_refuse(a, "its base is not a parameter of the kernel");
+   if (out->base->type->kind != TL_TYPE_PTR || (a->scope && tl_is_defined_in(out->base, a->scope)))
+      return tl_aff_refuse(a, "its base is not known before the loop");
+   return !out->offset.num ||
+          tl_aff_refuse(a, "its tensor begins elsewhere in each tile: no mask bounds an index");
+}
+
 static bool
 check_base(TlAffine *a, const TlOp *op, const TlTileAccess *out)
 {
+   if (a->is_own)
+      return true; /* check_own_base */
    const TlBlock *body = a->func->body->block;
    for (uint32_t p = 0, i = 0; p < a->func->num_params; p++) {
       if (!a->func->params[p].is_runtime)
@@ -686,10 +706,39 @@ tl_tile_access(TlAffine *a, const TlOp *op, TlTileAccess *out)
       out->base = f->base;
       ok = check_base(a, op, out) && check_fill(a, op, out) && take_strides(a, &f->sum, out) &&
            take_mask(a, op, f->only, out, has_start) && take_rest(a, &f->sum, out, has_start) &&
-           check_sizes(a, op, out) && check_alignment(a, out, bytes) && check_signs(a, out);
+           (!a->is_own || check_own_base(a, out)) && check_sizes(a, op, out) &&
+           check_alignment(a, out, bytes) && check_signs(a, out);
    }
    out->why = ok ? NULL : a->why ? a->why : tl_aff_no_sum;
    return ok;
+}
+
+bool
+tl_own_tile_access(TlAffine *a, const TlOp *op, TlTileAccess *out)
+{
+   if (!a->own) {
+      a->own = tl_affine_new(a->arena, a->func);
+      a->own->is_own = a->own->doubts_arguments = true;
+   }
+   const TlOp *loop = op->opcode == TL_OP_LOAD ? tl_parent(op) : NULL;
+   while (loop && !tl_is_loop(loop))
+      loop = tl_parent(loop);
+   a->own->scope = loop;
+   return tl_tile_access(a->own, op, out);
+}
+
+bool
+tl_any_tile_access(TlAffine *a, const TlOp *op, TlTileAccess *out, bool *is_own)
+{
+   *is_own = false;
+   if (tl_tile_access(a, op, out))
+      return true;
+   const char *why = out->why;
+   bool is_parameter = !out->base || !out->base->def;
+   *is_own = tl_own_tile_access(a, op, out);
+   if (!*is_own && is_parameter)
+      out->why = why;
+   return *is_own;
 }
 
 /* y - x where that is one number. */

@@ -141,7 +141,7 @@ check_swizzle(Verifier *v, const TlOp *op)
    const TlOp *map = tl_arg(op, 0)->def;
    TlBoxes boxes;
    if (tl_hw_boxes(target_of(op)->layout, tl_dtype_info[target_of(op)->dtype].bytes, &boxes) &&
-       (!map || map->opcode != TL_OP_TENSOR_MAP ||
+       (!map || (map->opcode != TL_OP_TENSOR_MAP && map->opcode != TL_OP_OWN_MAP) ||
         tl_attr_int(map, TL_ATTR_SWIZZLE) != (int64_t)boxes.swizzle))
       bad(v, op, "the boxes of the buffer are those of a map with a swizzle of %u bytes",
           boxes.swizzle);

@@ -15,13 +15,19 @@ typedef struct TlBoxAccess {
    TlTileAccess access;
    TlBoxes boxes;
    int64_t order[TL_MAX_RANK];        /* dimension of the buffer as boxes have it -> of the tile */
-   TlValue *map;                      /* at the top of the kernel */
+   TlValue *map;                      /* at the top of the kernel, or where it is known */
    TlValue *coordinate[TL_TMAP_RANK]; /* before the access; as many as the map has dimensions */
    unsigned rank;                     /* of the map */
+   bool is_own;                       /* only the kernel knows the tensor: it makes the map */
 } TlBoxAccess;
 
 /* The dimension that is contiguous in memory: tl_tile_access found one. */
 unsigned tl_inner_dim(const TlTileAccess *a);
+/* May two pointers be of one tensor?  What lies behind different parameters is taken for different
+ * memory, and so are a table of pointers and what these point to. */
+bool tl_may_be_one_tensor(const TlValue *pointer, const TlValue *other);
+/* The tensor of a load or store, of the launch's or of the kernel's own: NULL, or why none. */
+const char *tl_box_tensor(TlAffine *affine, const TlOp *access, TlBoxAccess *x);
 /* The load or store as boxes between its tensor and a buffer (a memdesc of one stage): NULL, or why
  * not. */
 const char *tl_box_access(TlAffine *affine, const TlOp *access, const TlType *buffer,

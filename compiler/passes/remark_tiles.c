@@ -1,5 +1,6 @@
 /* Remarks of the group "tma": which operands of dots are boxes of a tensor that is known at the
- * launch, and why others are not.  They look at TYPED code, where addresses are still whole. */
+ * launch, or to the kernel before the loop, and why others are not.  They look at TYPED code, where
+ * addresses are still whole. */
 #include "ir/affine.h"
 #include "ir/walk.h"
 #include "passes/remark.h"
@@ -34,7 +35,10 @@ remark_box(TlPassCx *cx, const TlOp *load, const TlTileAccess *x)
       tl_sb_str(&size, size.len ? ", " : "; masked off from ");
       tl_sum_print(&x->dim[d].bound, &size);
    }
-   tl_report(cx->diags, R0418, load->range, x->base->name ? x->base->name : "", tl_sb_cstr(&at),
+   const TlValue *base = x->base;
+   while (tl_value_is(base, TL_OP_HINT)) /* a descriptor's promise */
+      base = tl_arg(base->def, 0);
+   tl_report(cx->diags, R0418, load->range, base->name ? base->name : "", tl_sb_cstr(&at),
              tl_sb_cstr(&size));
 }
 
@@ -49,7 +53,8 @@ tl_remark_tiles(TlPassCx *cx, TlFunc *f)
       for (unsigned i = 0; op->opcode == TL_OP_DOT && i < 2; i++) {
          const TlOp *load = tl_dot_load(op, i);
          TlTileAccess x;
-         if (load && tl_tile_access(affine, load, &x))
+         bool is_own;
+         if (load && tl_any_tile_access(affine, load, &x, &is_own))
             remark_box(cx, load, &x);
          else if (load)
             tl_report(cx->diags, R0419, load->range, x.why);

@@ -22,6 +22,9 @@
  * boxes as well where all rings do: a channel of its own, passed once each time the loops are. In a
  * loop over tiles it has two stages where there is room, so that the next tile's is there in time.
  *
+ * Maps that the kernel makes itself are made by the producer, where the kernel did.  Before one is
+ * made anew, all boxes that were sent for by the old one have landed.
+ *
  * Loops of one block whose stages are alike share a channel: its stage and parity are carried from
  * one to the next and around the loops outside, the same way in both roles.
  *
@@ -57,9 +60,10 @@ typedef struct Shares {
    unsigned most_sums; /* words of products that leave a consumer enough for the rest */
 } Shares;
 
-/* Threads that copy have addresses to hold; consumers that compute between products want more than
- * those that only add products up. */
+/* Threads that copy have addresses to hold, and one that makes maps has more than coordinates;
+ * consumers that compute between products want more than those that only add products up. */
 static const Shares by_threads = {PRODUCER_WARPS, 56, 224, 160}, by_boxes = {1, 24, 240, 192},
+                    by_own_maps = {1, 40, 232, 184},
                     sums_by_threads = {PRODUCER_WARPS, 88, 208, 136};
 
 unsigned
@@ -82,7 +86,16 @@ typedef struct Pair {
    TlPipe pipe; /* its loop is the consumer's in the end */
    Channel *channel;
    TlValue *slot, *parity; /* carried */
+   bool needs_own_maps;    /* nothing but boxes by these makes it worth roles */
 } Pair;
+
+/* Where all that was sent for is to have landed: before an operation, or behind one that gives the
+ * stage and the parity. */
+typedef struct Landing {
+   Channel *channel;
+   TlOp *before; /* NULL: behind */
+   TlValue *slot, *parity;
+} Landing;
 
 /* A tile that loops multiply and that is loaded before them. */
 typedef struct Standing {
@@ -100,11 +113,20 @@ typedef struct Special {
    TL_VEC(Pair *) pairs;
    TL_VEC(Channel *) channels;
    TL_VEC(Standing *) standing;
+   TL_VEC(Landing) landings;
    TlMap seen; /* values that the producer needs */
    const char *why;
    TlAffine *affine; /* NULL: threads copy everything */
    const Shares *shares;
+   bool by_origin;   /* pointers from tables are told apart by these */
+   bool no_own_maps; /* tried in vain */
 } Special;
+
+static bool
+is_by_boxes(const Special *s)
+{
+   return s->shares->copying_warps == 1;
+}
 
 /* ---- which loops ---- */
 static bool
@@ -118,18 +140,32 @@ multiplies_by_wgmma(const TlBlock *body)
 
 /* The block in which the stages of the channel of a loop, or of a load before loops, begin to be
  * counted: that of the outermost loop.  NULL when something else than loops and, around them,
- * conditions is outside. */
+ * conditions is outside; *has_condition: or between them. */
 static TlBlock *
-block_of_nest(const TlOp *inner)
+block_of_nest(const TlOp *inner, bool *has_condition)
 {
    TlBlock *block = inner->block;
-   const TlOp *op = tl_parent(inner);
-   for (; op && tl_is_loop(op) && block == tl_loop_body(op); op = tl_parent(op))
-      block = op->block;
-   for (; op; op = tl_parent(op))
-      if (op->opcode != TL_OP_IF)
+   bool is_in_condition = false;
+   *has_condition = false;
+   for (const TlOp *within = inner, *op = tl_parent(inner); op; within = op, op = tl_parent(op)) {
+      if (tl_is_loop(op) && within->block == tl_loop_body(op)) {
+         *has_condition |= is_in_condition;
+         block = op->block;
+      } else if (op->opcode != TL_OP_IF) {
          return NULL;
+      }
+      is_in_condition |= op->opcode == TL_OP_IF;
+   }
    return block;
+}
+
+/* The same where no condition is between. */
+static TlBlock *
+block_of_loops(const TlOp *inner)
+{
+   bool has_condition;
+   TlBlock *block = block_of_nest(inner, &has_condition);
+   return has_condition ? NULL : block;
 }
 
 static void
@@ -147,7 +183,7 @@ add_loop(Special *s, TlOp *loop)
                  .affine = s->affine,
                  .stages = tl_for_stages(loop)};
    if (p->stages < 2 || !tl_pipe_is_plain(p->body) || !multiplies_by_wgmma(p->body) ||
-       !block_of_nest(loop))
+       !block_of_nest(loop, &pair->needs_own_maps) || (pair->needs_own_maps && s->no_own_maps))
       return;
    p->facts = tl_analysis_new(s->cx->scratch, s->func);
    tl_pipe_find_loads(p);
@@ -172,12 +208,26 @@ need_control(Special *s, const TlOp *op)
    }
 }
 
+/* May the kernel store where a load reads? */
+static bool
+may_be_stored_to(const Special *s, const TlOp *load)
+{
+   const TlBlock *top = s->func->body->block;
+   if (!s->by_origin)
+      return tl_is_stored_to(top, tl_pointer_root(tl_arg(load, 0)));
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
+      if ((op->opcode == TL_OP_STORE || op->opcode == TL_OP_ATOMIC_RMW) &&
+          tl_may_be_one_tensor(tl_arg(op, 0), tl_arg(load, 0)))
+         return true;
+   return false;
+}
+
 /* Operations that every thread can do for itself, with what no store of the kernel changes. */
 static void
 need_op(Special *s, const TlOp *op)
 {
    bool is_load = op->opcode == TL_OP_LOAD && !tl_attr_int(op, TL_ATTR_VOLATILE);
-   if (is_load && tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg(op, 0))))
+   if (is_load && may_be_stored_to(s, op))
       s->why = "its address depends on memory that the kernel may store to";
    else if ((!is_load && !tl_op_is_pure(op)) || op->num_regions || op->opcode == TL_OP_DOT ||
             op->opcode == TL_OP_LOCAL_LOAD || tl_scratch_bytes(s->cx->scratch, s->func, op))
@@ -218,7 +268,7 @@ why_not_ahead(Special *s, const Pair *pair)
    need_control(s, pair->pipe.loop);
    for (size_t i = 0; i < pair->pipe.loads.len; i++) {
       const TlOp *load = pair->pipe.loads.data[i].op;
-      if (tl_is_stored_to(s->func->body->block, tl_pointer_root(load->args[0].value)))
+      if (may_be_stored_to(s, load))
          return "the kernel may store to the same memory";
       for (unsigned k = 0; k < load->num_args && k < 2; k++)
          need(s, load->args[k].value);
@@ -262,10 +312,17 @@ find_loops(Special *s)
    for (size_t i = 0; i < s->pairs.len; i++) {
       Pair *pair = s->pairs.data[i];
       const char *why = why_not_ahead(s, pair);
-      if (why)
-         tl_pipe_refuse(&pair->pipe, pair->pipe.loads.data[0].op, why);
-      else
+      bool tells_apart = false;
+      if (why && s->affine && !s->no_own_maps) {
+         s->by_origin = true;
+         tells_apart = !why_not_ahead(s, pair);
+         s->by_origin = false;
+      }
+      pair->needs_own_maps |= tells_apart;
+      if (!why || tells_apart)
          s->pairs.data[n++] = pair;
+      else
+         tl_pipe_refuse(&pair->pipe, pair->pipe.loads.data[0].op, why);
    }
    s->pairs.len = n;
 }
@@ -303,7 +360,8 @@ static void
 join_channel(Special *s, Pair *pair)
 {
    TlPipe *p = &pair->pipe;
-   TlBlock *block = block_of_nest(p->loop);
+   bool has_condition;
+   TlBlock *block = block_of_nest(p->loop, &has_condition);
    for (size_t i = 0; i < s->channels.len && !pair->channel; i++) {
       Channel *c = s->channels.data[i];
       if (c->block == block && is_alike(c->pipe, p))
@@ -410,9 +468,9 @@ holds_loop_of(const Special *s, const Channel *c, const TlOp *op)
 {
    for (size_t i = 0; i < s->pairs.len; i++) {
       const Pair *pair = s->pairs.data[i];
-      if (pair->channel == c && pair->pipe.loop != op && op->num_regions &&
-          tl_in_block(pair->pipe.loop, tl_loop_body(op)))
-         return true;
+      for (unsigned r = 0; r < op->num_regions && pair->channel == c; r++)
+         if (tl_in_block(pair->pipe.loop, op->regions[r]->block))
+            return true;
    }
    return false;
 }
@@ -426,25 +484,33 @@ pair_of(const Special *s, const Channel *c, const TlOp *loop)
    return NULL;
 }
 
-/* The loop carries two values more; the end of its body does not yield them yet. */
-static TlOp *
-carry_two(Special *s, TlOp *old, TlValue *const more[2])
+static void
+replace_block(Special *s, const TlBlock *from, TlBlock *body)
 {
-   const TlBlock *from = tl_loop_body(old);
-   TlOp *loop = tl_carrying(old, more, 2);
-   TlBlock *body = tl_loop_body(loop);
-   for (size_t i = 0; i < s->pairs.len; i++)
-      if (s->pairs.data[i]->pipe.loop == old) {
-         s->pairs.data[i]->pipe.loop = loop;
-         s->pairs.data[i]->pipe.body = body;
-      }
    for (size_t i = 0; i < s->channels.len; i++)
       if (s->channels.data[i]->block == from)
          s->channels.data[i]->block = body;
    for (size_t i = 0; i < s->standing.len; i++)
       if (s->standing.data[i]->block == from)
          s->standing.data[i]->block = body;
-   return loop;
+}
+
+/* The loop or condition carries two values more; the ends of its regions do not yield them yet. */
+static TlOp *
+carry_two(Special *s, TlOp *old, TlValue *const more[2])
+{
+   const TlBlock *from[2] = {NULL};
+   for (unsigned r = 0; r < old->num_regions; r++)
+      from[r] = old->regions[r]->block;
+   TlOp *op = tl_carrying(old, more, 2);
+   for (size_t i = 0; i < s->pairs.len; i++)
+      if (s->pairs.data[i]->pipe.loop == old) {
+         s->pairs.data[i]->pipe.loop = op;
+         s->pairs.data[i]->pipe.body = tl_loop_body(op);
+      }
+   for (unsigned r = 0; r < op->num_regions; r++)
+      replace_block(s, from[r], op->regions[r]->block);
+   return op;
 }
 
 /* Stage and parity after the ones given. */
@@ -484,6 +550,49 @@ leave_loop(TlOp *loop, TlValue *state[2])
    }
 }
 
+static bool
+sends_by(const Special *s, const Channel *c, const TlOp *map)
+{
+   for (size_t i = 0; i < s->pairs.len && map->opcode == TL_OP_OWN_MAP; i++) {
+      const TlPipe *p = &s->pairs.data[i]->pipe;
+      for (size_t k = 0; k < p->loads.len && s->pairs.data[i]->channel == c; k++)
+         if (p->loads.data[k].boxes && p->loads.data[k].boxes->map->def == map)
+            return true;
+   }
+   return false;
+}
+
+/* NULL: behind what gives the state.  Where nothing was sent for since another landing, that is
+ * enough. */
+static void
+add_landing(Special *s, Channel *c, TlOp *before, TlValue *const state[2])
+{
+   const Landing *last = s->landings.len ? &tl_vec_last(&s->landings) : NULL;
+   bool is_done = last && before && last->before && last->channel == c && last->slot == state[0] &&
+                  last->before->block == before->block;
+   Landing l = {.channel = c, .before = before, .slot = state[0], .parity = state[1]};
+   if (!is_done)
+      tl_vec_push(s->cx->scratch, &s->landings, l);
+}
+
+static void count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2]);
+
+/* Through the regions of a condition: one without loops of the channel passes on what it has. */
+static void
+count_in_condition(Special *s, Channel *c, TlOp *old, TlValue *state[2])
+{
+   unsigned num = old->num_results;
+   TlOp *op = carry_two(s, old, state);
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      TlValue *inner[2] = {state[0], state[1]};
+      count_stages(s, c, op->regions[r]->block, inner);
+      for (unsigned i = 0; i < 2; i++)
+         tl_append_arg(op->regions[r]->block->last, inner[i]);
+   }
+   for (unsigned i = 0; i < 2; i++)
+      state[i] = tl_result(op, num + i);
+}
+
 /* Carries the channel's stage and parity through the loops of the block. */
 static void
 count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
@@ -491,8 +600,14 @@ count_stages(Special *s, Channel *c, TlBlock *block, TlValue *state[2])
    for (TlOp *op = block->first, *next; op; op = next) {
       next = op->next;
       Pair *pair = pair_of(s, c, op);
+      if (sends_by(s, c, op))
+         add_landing(s, c, op, state);
       if (!pair && !holds_loop_of(s, c, op))
          continue;
+      if (op->opcode == TL_OP_IF) {
+         count_in_condition(s, c, op, state);
+         continue;
+      }
       TlOp *loop = enter_loop(s, op, state);
       if (pair) {
          TlBuilder b = tl_builder_before(tl_loop_body(loop)->last);
@@ -567,6 +682,26 @@ find_boxes(Special *s, const Channel *c, size_t load)
    return ok;
 }
 
+/* Those by maps that the kernel makes itself. */
+static bool
+has_own_maps(const TlPipe *p)
+{
+   for (size_t i = 0; i < p->loads.len; i++)
+      if (p->loads.data[i].boxes && p->loads.data[i].boxes->is_own)
+         return true;
+   return false;
+}
+
+/* Whose shares they are when boxes fill all rings. */
+static const Shares *
+shares_of_boxes(const Special *s)
+{
+   for (size_t i = 0; i < s->pairs.len; i++)
+      if (has_own_maps(&s->pairs.data[i]->pipe))
+         return &by_own_maps;
+   return &by_boxes;
+}
+
 /* False when threads would have to copy what they cannot. */
 static bool
 choose_boxes(Special *s)
@@ -582,7 +717,7 @@ choose_boxes(Special *s)
    for (size_t i = 0; i < s->channels.len && s->affine; i++)
       for (size_t k = 0; k < s->channels.data[i]->pipe->loads.len; k++)
          all = maps <= TL_MAX_MAPS && find_boxes(s, s->channels.data[i], k) && all;
-   s->shares = all ? &by_boxes : only_sums ? &sums_by_threads : &by_threads;
+   s->shares = all ? shares_of_boxes(s) : only_sums ? &sums_by_threads : &by_threads;
    for (size_t i = 0; i < s->pairs.len; i++)
       for (size_t k = 0; k < s->pairs.data[i]->pipe.loads.len; k++) {
          const TlRingLoad *l = &s->pairs.data[i]->pipe.loads.data[k];
@@ -650,10 +785,9 @@ static bool
 can_stand(Special *s, TlOp *load, TlOp *alloc)
 {
    bool in_loop = false;
-   if (alloc->block != load->block || is_in_pair(s, load) || !block_of_nest(load) ||
+   if (alloc->block != load->block || is_in_pair(s, load) || !block_of_loops(load) ||
        !is_only_multiplied(s, tl_result(alloc, 0), &in_loop) || !in_loop ||
-       tl_attr_int(load, TL_ATTR_VOLATILE) ||
-       tl_is_stored_to(s->func->body->block, tl_pointer_root(tl_arg(load, 0))))
+       tl_attr_int(load, TL_ATTR_VOLATILE) || may_be_stored_to(s, load))
       return false;
    tl_map_init(&s->seen, s->cx->scratch);
    s->why = NULL;
@@ -661,7 +795,8 @@ can_stand(Special *s, TlOp *load, TlOp *alloc)
    return !s->why;
 }
 
-/* Where boxes fill all rings, tiles before their loops may come the same way. */
+/* Where boxes fill all rings, tiles before their loops may come the same way; not by maps of the
+ * kernel's own, whose landings are those of rings. */
 static void
 find_standing(Special *s)
 {
@@ -680,8 +815,8 @@ find_standing(Special *s)
                       .alloc = use->user,
                       .block = op->block,
                       .stages = 1,
-                      .outer = block_of_nest(op)};
-      if (tl_box_access(s->affine, op, buffer, &x->box) ||
+                      .outer = block_of_loops(op)};
+      if (tl_box_access(s->affine, op, buffer, &x->box) || x->box.is_own ||
           tl_box_access_build(s->cx->scratch, s->func, op, buffer, &x->box))
          continue;
       tl_vec_push(s->cx->scratch, &s->standing, x);
@@ -808,6 +943,27 @@ produce_standing(const TlMap *map, const Standing *x)
               TL_ATTRS_({TL_ATTR_BYTES, {.i = tl_memdesc_stage_bytes(t)}}));
    TlValue *view = tl_t2(&b, TL_OP_LOCAL_VIEW, t, x->ring, slot, {TL_ATTR_GUARDED, {.i = 1}});
    tl_box_access_copy(&b, &x->box, view, x->full, slot, map, NULL);
+}
+
+/* Stages before the one that comes next were filled in this round of the ring, the others in the
+ * one before, or never: a phase that has not begun counts as complete there. */
+static void
+produce_landing(TlBlock *copies, const TlMap *map, const Landing *l)
+{
+   const Channel *c = l->channel;
+   TlValue *slot = tl_slice_mapped(map, l->slot), *parity = tl_slice_mapped(map, l->parity);
+   TlOp *at =
+      l->before ? ((TlValue *)tl_map_get(map, tl_result(l->before, 0)))->def : slot->def->next;
+   TlBuilder b = at ? tl_builder_before(at) : tl_builder_at_end(tl_op_func(slot->def), copies);
+   b.range = c->pipe->loop->range;
+   TlValue *other = tl_b2(&b, TL_OP_XOR, parity, tl_const_int(&b, TL_I32, 1));
+   for (unsigned stage = 0; stage < c->stages; stage++) {
+      TlValue *number = tl_const_int(&b, TL_I32, stage);
+      TlValue *is_of_round = tl_b2(&b, TL_OP_LT, number, slot);
+      TlValue *phase = tl_b3(&b, TL_OP_SELECT, is_of_round, parity, other);
+      for (unsigned g = 0; g < c->pipe->groups; g++)
+         build_wait(&b, c->full[g], number, phase);
+   }
 }
 
 /* A warp stays until its copies have landed. */
@@ -1004,8 +1160,10 @@ split_roles(Special *s)
       produce_standing(&map, s->standing.data[i]);
    for (size_t i = 0; i < s->pairs.len; i++)
       produce(&map, s->pairs.data[i]);
+   for (size_t i = 0; i < s->landings.len; i++)
+      produce_landing(copies, &map, &s->landings.data[i]);
    in.range = producer->range;
-   if (s->shares != &by_boxes)
+   if (!is_by_boxes(s))
       wait_for_copies(&in);
    end_role(f, producer);
    spread_block(s, copies);
@@ -1061,6 +1219,18 @@ pays(const Special *s)
           tl_is_alone(s->cx->target, s->func->num_warps, words);
 }
 
+/* Some loops are there for boxes by maps of the kernel's own: have all of them such? */
+static bool
+has_what_it_needs(const Special *s)
+{
+   for (size_t i = 0; i < s->pairs.len; i++) {
+      const Pair *pair = s->pairs.data[i];
+      if (pair->needs_own_maps && (!is_by_boxes(s) || !has_own_maps(&pair->pipe)))
+         return false;
+   }
+   return true;
+}
+
 /* Loops, channels and boxes of the function as it is; false: no roles. */
 static bool
 plan(Special *s)
@@ -1080,9 +1250,14 @@ plan(Special *s)
                         "two stages of all loops do not fit in shared memory");
       return false;
    }
-   if (!choose_boxes(s) || !pays(s))
+   bool ok = choose_boxes(s);
+   if (!has_what_it_needs(s)) {
+      *s = (Special){.cx = s->cx, .func = s->func, .no_own_maps = true};
+      return plan(s);
+   }
+   if (!ok || !pays(s))
       return false;
-   if (s->shares == &by_boxes)
+   if (is_by_boxes(s))
       find_standing(s);
    return true;
 }
@@ -1108,7 +1283,7 @@ fits_in_tiles(const Special *s, const TlTilePlan *grid, unsigned enough)
    Special copy = {.cx = s->cx, .func = tl_func_clone(s->func)};
    diags->remarks = NULL; /* of what is not there */
    tl_persist_grid(s->cx->scratch, copy.func, s->cx->target, grid);
-   bool fits = plan(&copy) && copy.shares == &by_boxes && has_stages_of(&copy, s, enough);
+   bool fits = plan(&copy) && is_by_boxes(&copy) && has_stages_of(&copy, s, enough);
    diags->remarks = remarks;
    tl_func_remove_last(s->func->module);
    return fits;
@@ -1120,7 +1295,7 @@ static void
 persist(Special *s)
 {
    enum { STAGES_OF_SUMS = 3, STAGES = 2 }; /* other loops compute while one is filled */
-   if (s->shares != &by_boxes)
+   if (!is_by_boxes(s))
       return;
    TlOp **loops = tl_new_array(s->cx->scratch, TlOp *, s->pairs.len);
    bool only_sums = true;
@@ -1131,6 +1306,8 @@ persist(Special *s)
    TlTilePlan grid = {.loops = loops, .num = s->pairs.len};
    const TlTarget *target = s->cx->target;
    const char *why = tl_why_not_persistent(s->cx->scratch, s->func, target, only_sums, &grid);
+   if (!why && s->shares == &by_own_maps)
+      why = "each program would make tensor maps of its own";
    if (!why && !fits_in_tiles(s, &grid, only_sums ? STAGES_OF_SUMS : STAGES)) {
       why = "rings and the tile that is stored do not fit side by side";
    } else if (!why && grid.short_when && !s->cx->short_programs) {
@@ -1169,6 +1346,8 @@ tl_pass_specialize_warps(TlPassCx *cx, TlFunc *f)
       b.range = f->range;
       TlValue *zero = tl_const_int(&b, TL_I32, 0), *state[2] = {zero, zero};
       count_stages(&s, c, c->block, state);
+      if (s.shares == &by_own_maps)
+         add_landing(&s, c, NULL, state);
    }
    count_all_standing(&s);
    for (size_t i = 0; i < s.pairs.len && tl_wants_remarks(cx->diags, "pipeline"); i++) {

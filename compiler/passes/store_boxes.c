@@ -8,7 +8,8 @@
  *                                          box_stores_wait %buffer        before the buffer ends
  *
  * Saved are the way back to registers, the stores and their addresses.  The kernel has to have maps
- * already: others would make its launch longer for this alone.
+ * already: others would make its launch longer for this alone.  Of a tensor that only the kernel
+ * knows, each thread that stores has a map of its own.
  *
  * A buffer of a store in loops is made around them where there is room beside the rings, so that
  * the boxes are written while the next tile begins.  Else, and outside of loops, it lives to the
@@ -28,6 +29,7 @@
 #include "layout/hw_layouts.h"
 #include "passes/box_access.h"
 #include "passes/lower/lower.h"
+#include "passes/pipeline_loops.h"
 #include "passes/remark.h"
 
 #include <assert.h>
@@ -90,10 +92,10 @@ find_box(Stores *s, Store *x)
    const TlOp *op = x->op;
    if (tl_attr_int(op, TL_ATTR_CACHE) != 0 || tl_attr_int(op, TL_ATTR_EVICT) != 0)
       return "it says how to use the caches";
-   TlTileAccess access;
-   if (!tl_tile_access(s->affine, op, &access))
-      return access.why;
-   x->buffer_type = buffer_of(s->func->module->types, x->tile->type, tl_inner_dim(&access));
+   const char *why = tl_box_tensor(s->affine, op, &x->box);
+   if (why)
+      return why;
+   x->buffer_type = buffer_of(s->func->module->types, x->tile->type, tl_inner_dim(&x->box.access));
    return tl_box_access(s->affine, op, x->buffer_type, &x->box);
 }
 
@@ -159,6 +161,33 @@ param_of(const TlFunc *f, const TlValue *base)
    return i;
 }
 
+/* Of which tensor an operation moves elements, or of which it may: a pointer to it.  NULL: it
+ * touches none. */
+static const TlValue *
+tensor_of(const TlOp *op)
+{
+   if (op->opcode == TL_OP_BOX_COPY || op->opcode == TL_OP_BOX_STORE)
+      return tl_arg(tl_arg(op, 0)->def, 0);
+   bool is_access = tl_has_trait(op, TL_TRAIT_ACCESS) || op->opcode == TL_OP_ASYNC_COPY;
+   return is_access ? tl_arg(op, 0) : NULL;
+}
+
+/* May an operation that reads or writes memory, none of `ours`, do so where the store does?  Here
+ * pointers from a table are known by it. */
+static bool
+may_meet_others(const Stores *s, const Store *x, const TlMap *ours)
+{
+   const TlBlock *top = s->func->body->block;
+   const TlValue *stored = tl_arg(x->op, 0);
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      const TlValue *tensor = tl_map_get(ours, op) ? NULL : tensor_of(op);
+      if ((tensor && tl_may_be_one_tensor(tensor, stored)) ||
+          (op->opcode == TL_OP_INLINE_ASM && orders_memory(op)))
+         return true;
+   }
+   return false;
+}
+
 /* Of tensors that others read or write as well, no store is left. */
 static void
 refuse_shared_tensors(Stores *s)
@@ -177,11 +206,12 @@ refuse_shared_tensors(Stores *s)
       tl_written_params_except(s->cx->scratch, f, &ours, written);
       for (size_t i = 0; i < s->all.len; i++) {
          Store *x = &s->all.data[i];
-         unsigned p = x->why ? 0 : param_of(f, x->box.access.base);
-         if (x->why || (!read[p] && !written[p]))
+         unsigned p = x->why || x->box.is_own ? 0 : param_of(f, x->box.access.base);
+         if (x->why || (!x->box.is_own && !read[p] && !written[p]) || !may_meet_others(s, x, &ours))
             continue;
-         x->why = read[p] ? "the kernel reads the memory it writes"
-                          : "the kernel writes to that memory in another way as well";
+         x->why = x->box.is_own ? "the kernel may read the memory it writes, or write it otherwise"
+                  : read[p]     ? "the kernel reads the memory it writes"
+                                : "the kernel writes to that memory in another way as well";
          again = true;
       }
    }
@@ -208,6 +238,14 @@ is_multiple(const TlSum *sum, uint32_t of)
    return true;
 }
 
+/* Is it known that no element is of both? */
+static bool
+are_of_two_tensors(const Store *x, const Store *y)
+{
+   return x->box.is_own || y->box.is_own ? !tl_may_be_one_tensor(tl_arg(x->op, 0), tl_arg(y->op, 0))
+                                         : x->box.access.base != y->box.access.base;
+}
+
 /* Are elements of one coordinate of the same group in both? */
 static bool
 have_equal_groups(const Store *x, const Store *y)
@@ -228,7 +266,7 @@ keeps_its_group(Stores *s, const Store *x)
    bool is_only = !tl_is_of_loop(tl_parent(x->op));
    for (size_t i = 0; i < s->all.len; i++) {
       const Store *y = &s->all.data[i];
-      if (y == x || y->why || y->box.access.base != x->box.access.base)
+      if (y == x || y->why || are_of_two_tensors(x, y))
          continue;
       is_only = false;
       if (!have_equal_groups(x, y) ||
@@ -249,7 +287,7 @@ others_are_parted(const Stores *s, const Store *x)
 {
    for (size_t i = 0; i < s->all.len; i++) {
       const Store *y = &s->all.data[i];
-      if (!y->why && y->box.access.base == x->box.access.base && !y->num_group_bits)
+      if (!y->why && !are_of_two_tensors(x, y) && !y->num_group_bits)
          return false;
    }
    return true;
@@ -299,10 +337,15 @@ find_stores(Stores *s, unsigned maps)
    part_among_groups(s);
    for (size_t i = 0; i < s->all.len; i++) {
       Store *x = &s->all.data[i];
-      if (!x->why && ++maps > TL_MAX_MAPS)
+      maps += !x->why && !x->box.is_own;
+      if (!x->why && !x->box.is_own && maps > TL_MAX_MAPS)
          x->why = "the kernel has as many tensor maps as a launch makes";
       if (!x->why)
          x->why = tl_box_access_build(s->cx->scratch, s->func, x->op, x->buffer_type, &x->box);
+      if (!x->why && x->box.is_own) {
+         tl_attr(x->box.map->def, TL_ATTR_WRITTEN)->i = 1;
+         tl_attr(x->box.map->def, TL_ATTR_GROUPED)->i = x->num_group_bits > 0;
+      }
    }
    refuse_shared_tensors(s); /* of which a store is left */
 }
@@ -330,7 +373,7 @@ must_wait(Stores *s, size_t i)
       if (y->why)
          continue;
       has_waited |= y->op->block == x->op->block;
-      if (y->box.access.base == x->box.access.base &&
+      if (!are_of_two_tensors(x, y) &&
           !(is_near &&
             tl_tiles_are_apart(s->affine, &y->box.access, &x->box.access, x->tile->type->shape)))
          return true;
@@ -442,7 +485,7 @@ tl_pass_store_boxes(TlPassCx *cx, TlFunc *f)
    unsigned maps = 0;
    if (cx->uses_boxes && (cx->target->features & TL_FEAT_WGMMA))
       tl_tensor_maps(cx->scratch, f, &maps);
-   if (!maps)
+   if (!maps && !tl_block_has(f->body->block, TL_OP_OWN_MAP))
       return false;
    Stores s = {.cx = cx, .func = f, .affine = tl_affine_new(cx->scratch, f)};
    tl_affine_doubt_arguments(s.affine);

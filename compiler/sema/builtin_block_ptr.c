@@ -491,7 +491,7 @@ multiple_of(TlSema *s, TlValue *v, int64_t factor, TlRange range)
 }
 
 /* What the hardware's descriptors demand and only the run shows: the base and all rows begin at
- * multiples of 16 bytes. */
+ * multiples of 16 bytes, and rows come one after the other. */
 static void
 promise_alignment(TlSema *s, const TlCall *call, TlBlockPtr *p)
 {
@@ -499,6 +499,8 @@ promise_alignment(TlSema *s, const TlCall *call, TlBlockPtr *p)
    const TlType *elem = p->base->type->elem;
    unsigned bytes = elem->kind == TL_TYPE_PTR ? 8 : tl_dtype_info[elem->dtype].bytes;
    p->base = multiple_of(s, p->base, BYTES, tl_call_arg_range(call, 0));
+   if (tl_value_is(p->base, TL_OP_HINT))
+      tl_attr(p->base->def, TL_ATTR_TENSOR)->i = 1;
    for (unsigned d = 0; d + 1 < p->rank; d++)
       p->strides[d] = multiple_of(s, p->strides[d], BYTES / bytes, tl_call_arg_range(call, 2));
 }

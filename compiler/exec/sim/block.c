@@ -451,6 +451,7 @@ reset(SimBlock *b, uint64_t number)
       b->free_stack[b->num_free++] = b->all_stack[i];
    memset(b->barrier, 0, sizeof b->barrier);
    sim_mbarriers_clear(b);
+   sim_own_maps_clear(b);
    memset(b->wgmma_group, 0, sizeof b->wgmma_group);
    memset(b->clock, 0, sizeof b->clock);
    for (uint32_t w = 0; w < b->num_warps; w++) {

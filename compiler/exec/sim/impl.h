@@ -39,6 +39,7 @@ typedef struct SimMbarrier SimMbarrier; /* mbarrier.c */
 typedef struct SimStale SimStale;       /* below */
 typedef struct SimHints SimHints;       /* hints.c */
 typedef struct SimShared SimShared;     /* below */
+typedef struct SimOwnMap SimOwnMap;     /* own_maps.c */
 
 /* A register of a load that a store's operand is computed from (replicas.c). */
 typedef struct SimFeed {
@@ -310,6 +311,7 @@ struct SimBlock {
    SimGlobal global;
    SimBarrier barrier[SIM_BARRIERS];
    SimMbarrier *mbarriers;
+   SimOwnMap *own_maps;
    SimBarrier wgmma_group[SIM_MAX_WARPS / 4];
    uint32_t epoch[SIM_MAX_WARPS];
    uint32_t clock[SIM_MAX_WARPS][SIM_MAX_WARPS];
@@ -388,7 +390,15 @@ typedef struct SimBox {
    uint32_t epoch;                /* of the warp, when it did */
    int64_t map[2 * TL_TMAP_RANK]; /* base, sizes, strides */
    int32_t coordinate[TL_TMAP_RANK];
+   SimOwnMap *own; /* the map, where the kernel made it, or NULL */
 } SimBox;
+/* own_maps.c: what is wrong with a map; the one that is operand 1 of a box is in use from here on,
+ * until the box has landed, or all that the thread's warp stored is written. */
+typedef enum SimMapFault { SIM_MAP_UNWRITTEN, SIM_MAP_UNFENCED, SIM_MAP_IN_USE } SimMapFault;
+SimOwnMap *sim_use_own_map(SimThread *t, const TlHostSite *s, const unsigned char *frame);
+void sim_own_map_landed(SimOwnMap *m);
+void sim_own_maps_written(const SimThread *t);
+void sim_own_maps_clear(SimBlock *b);
 /* mbarrier.c: its bytes count for the phase of the mbarrier at the address. */
 void sim_mbarrier_takes(uint32_t mbarrier, const SimBox *box);
 /* tma.c */

@@ -79,6 +79,15 @@ tl_sim_report(TlDiags *d, const TlSimFault *f)
    case TL_SIM_FAULT_ARRIVALS:
       tl_report(d, E0692, at, op, f->thread);
       break;
+   case TL_SIM_FAULT_MAP: {
+      static const char *const why[] = {
+         [SIM_MAP_UNWRITTEN] = "before its warp has written it",
+         [SIM_MAP_UNFENCED] = "before the fence",
+         [SIM_MAP_IN_USE] = "while boxes move by it",
+      };
+      tl_report(d, E0693, at, op, f->thread, why[f->shared_at]);
+      break;
+   }
    case TL_SIM_FAULT_GONE:
       tl_report(d, E0694, at, op, f->other_thread);
       break;

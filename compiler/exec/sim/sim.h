@@ -29,6 +29,7 @@ typedef enum TlSimFaultKind {
    TL_SIM_FAULT_WGMMA,     /* a result taken before its group was waited for */
    TL_SIM_FAULT_STORED,    /* the end, while a box that was stored is being read */
    TL_SIM_FAULT_ARRIVALS,  /* at an mbarrier, more than the phase counts */
+   TL_SIM_FAULT_MAP,       /* a map of the kernel's own: shared_at is a SimMapFault */
    TL_SIM_FAULT_GONE,      /* it goes to a block of a cluster that may have ended */
    TL_SIM_FAULT_GLOBAL_RACE, /* as RACE, of global memory: base has the place */
    TL_SIM_FAULT_BLOCK_RACE,  /* the same of two programs */

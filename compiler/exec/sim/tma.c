@@ -125,6 +125,8 @@ void
 sim_box_arrives(const SimBox *box)
 {
    each_chunk(box, SIM_LANDS, land_chunk);
+   if (box->own)
+      sim_own_map_landed(box->own);
 }
 
 /* What the driver's encoder refuses, an odd address of the box, and a row that does not begin at a
@@ -153,6 +155,8 @@ box_of(SimThread *t, const TlHostSite *s, const unsigned char *frame, unsigned c
    SimBox box = {.t = t, .site = s, .rank = t->warp->rank};
    unsigned rank = map_type(&box)->rank;
    const int64_t *words;
+   if (tl_value_is(tl_arg(s->op, 1), TL_OP_MAP_WRITE))
+      box.own = sim_use_own_map(t, s, frame);
    memcpy(&box.at, frame + s->arg_at[0], sizeof box.at);
    memcpy(&words, frame + s->arg_at[1], sizeof words);
    memcpy(box.map, words, 2 * rank * sizeof box.map[0]);
@@ -175,9 +179,10 @@ sim_tma_store(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
 void
 sim_tma_stores_wait(TlHostThread *host, const TlHostSite *s, unsigned char *frame)
 {
-   (void)s;
    (void)frame;
    sim_end_stored(sim_thread(host));
+   if (tl_attr_int(s->op, TL_ATTR_WRITTEN))
+      sim_own_maps_written(sim_thread(host));
 }
 
 void

@@ -87,7 +87,8 @@ alignment_of(uint32_t bytes)
 static bool
 is_buffer(const TlOp *op)
 {
-   return op->opcode == TL_OP_LOCAL_ALLOC || op->opcode == TL_OP_BARRIERS;
+   return op->opcode == TL_OP_LOCAL_ALLOC || op->opcode == TL_OP_BARRIERS ||
+          op->opcode == TL_OP_OWN_MAP;
 }
 
 static void
@@ -120,6 +121,11 @@ static void
 note_result(Alloc *a, TlOp *op)
 {
    const TlType *t = op->num_results ? tl_result(op, 0)->type : NULL;
+   if (op->opcode == TL_OP_OWN_MAP) {
+      add_buffer(a, op, tl_own_map_bytes(a->cx->func, op), false);
+      a->buffers.data[a->buffers.len - 1].begin = 1; /* no barrier orders it with others */
+      a->buffers.data[a->buffers.len - 1].end = UINT32_MAX;
+   }
    if (!t || t->kind != TL_TYPE_MEMDESC)
       return;
    if (is_buffer(op)) {
@@ -257,7 +263,8 @@ peak_of(const Alloc *a)
 static unsigned
 stages_of(const Buffer *b)
 {
-   return b->is_scratch ? 1 : tl_result(b->op, 0)->type->count;
+   bool is_ring = !b->is_scratch && tl_result(b->op, 0)->type->kind == TL_TYPE_MEMDESC;
+   return is_ring ? tl_result(b->op, 0)->type->count : 1;
 }
 
 /* What the buffer is for: the operation that fills it. */

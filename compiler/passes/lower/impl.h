@@ -36,6 +36,9 @@ typedef struct TlLowerCx {
    unsigned log2_warps;      /* of the role, or the function */
    uint32_t next_partition;  /* number of the next warp-private exchange */
    unsigned depth;           /* nesting of regions */
+   uint32_t num_own_maps;    /* of the role, or the function, so far: own_maps.c */
+   bool has_grouped_maps;
+   uint32_t num_makers, most_own_maps; /* warps that make maps, and the most that one makes */
 } TlLowerCx;
 
 typedef void TlLowerRule(TlLowerCx *cx, TlOp *op);
@@ -198,6 +201,12 @@ TlValue *tl_convert_regs(TlLowerCx *cx, const TlOp *op, TlValue *v, const TlType
 /* Scratch bytes that a conversion needs (0 when registers or shuffles do it). */
 uint32_t tl_convert_scratch(TlArena *arena, const TlType *elem, const TlLinear *from,
                             const TlLinear *to);
+
+/* ---- maps of the kernel's own: own_maps.c ---- */
+uint32_t tl_own_map_bytes(const TlFunc *f, const TlOp *own_map); /* shared, for good */
+/* Where the maps of the role, or the function, with the body lie: when all of it is lowered. */
+void tl_place_own_maps(TlLowerCx *cx, TlBlock *body);
+void tl_count_map_places(TlLowerCx *cx); /* when all of the function is */
 
 uint32_t tl_atomic_scratch(const TlOp *op, unsigned log2_warps);
 uint32_t tl_gather_scratch(const TlOp *op);

@@ -284,10 +284,12 @@ tl_lower_role(TlLowerCx *cx, TlOp *op)
    cx->first_warp = (uint32_t)tl_attr_int(op, TL_ATTR_FIRST_WARP);
    cx->log2_warps = (unsigned)__builtin_ctz((unsigned)num);
    lower_region(cx, op->regions[0], now->regions[0]);
+   tl_place_own_maps(cx, now->regions[0]->block);
    splice_entry(cx, now->regions[0]->block);
-   uint32_t next_partition = cx->next_partition;
+   outer.next_partition = cx->next_partition;
+   outer.num_makers = cx->num_makers;
+   outer.most_own_maps = cx->most_own_maps;
    *cx = outer;
-   cx->next_partition = next_partition;
 }
 
 void
@@ -416,6 +418,8 @@ tl_pass_lower(TlPassCx *pass, TlFunc *f)
    start_entry(&cx);
    start_body(&cx, f, old);
    tl_lower_block(&cx, old);
+   tl_place_own_maps(&cx, f->body->block);
    splice_entry(&cx, f->body->block);
+   tl_count_map_places(&cx);
    return true;
 }

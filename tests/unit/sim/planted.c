@@ -102,6 +102,12 @@ typedef struct Kernel {
    .buffers = "hhH", .n = 320 * 320, .num_ints = 1, .sizes = {320, 128}, .grid = {1, 1, 1},        \
    .stages = 3, .warps = 4, .arch = "sm_90a", .tma = TILEC_TMA_ON
 
+/* Tensors that the kernel alone knows, one problem after the other: it makes their maps. */
+#define GROUPED                                                                                    \
+   .file = PLANTED, .kernel = "grouped", .signature = "*fp16:16, *fp16:16, *fp16:16, i32",         \
+   .buffers = "hhH", .n = 320 * 320, .num_ints = 1, .sizes = {200, 64}, .grid = {1, 1, 1},         \
+   .stages = 2, .arch = "sm_90a", .tma = TILEC_TMA_ON, .role_rows = ALL_ROWS
+
 static const Kernel kernels[] = {
    {.name = "softmax",
     .file = EXAMPLE("softmax"),
@@ -269,6 +275,8 @@ static const Kernel kernels[] = {
     .multiprocessors = 2,
     .like = "matmul, roles"},
    {.name = "chained, boxes", CHAINED_IN_ROLES, .tma = TILEC_TMA_ON, .like = "chained, roles"},
+   {.name = "grouped, own maps", GROUPED, .warps = 4},
+   {.name = "grouped, own maps in roles", GROUPED, .warps = 8},
    {.name = "scan",
     .file = PLANTED,
     .kernel = "running",
@@ -526,6 +534,11 @@ static const Fault role_faults[] = {
    {"box to another stage", SHIFT, "   tma_load ", NULL, "16384", NULL, 0, NULL},
    {"swizzle lost", REPLACE, " = tensor_map ", "swizzle = 128", "swizzle = 0", NULL, 0, NULL},
    {"swizzle lost", REPLACE, " = tensor_map ", "swizzle = 64", "swizzle = 0", NULL, 0, NULL},
+   {"map not fenced", REMOVE, "   map_fence ", NULL, NULL, NULL, 0, "E0693"},
+   {"swizzle lost", REPLACE, " = map_write ", "swizzle = 128", "swizzle = 0", NULL, 0, NULL},
+   {"map made while boxes are stored", REPLACE, " = map_write ", ", written", "", NULL, 0, "E0693"},
+   {"place left while boxes are stored", REPLACE, "   map_leave ", ", written", "", NULL, 0,
+    "E0693"},
    {"nobody sends", REPLACE, "   mbar_init ", "arrivals = 1}", "arrivals = 2}", NULL, 0, "E0686"},
 };
 enum { NUM_ROLE_FAULTS = sizeof role_faults / sizeof role_faults[0] };
@@ -630,6 +643,14 @@ static const struct Harmless harmless_by_name[] = {
    {"matmul, pairs", "warp's barrier missing", 2, "all lanes have waited for the stage together"},
    {"chained, boxes", "arrival at another stage", 9, "nothing is copied any more"},
    {"chained, boxes", "arrival at another stage", 10, "nothing is copied any more"},
+   {"grouped, own maps in roles", "wait missing", 1,
+    "the others wait for this stage when it is sent for: here it lands at once"},
+   {"grouped, own maps in roles", "wait for another stage", 1,
+    "the others wait for this stage when it is sent for: here it lands at once"},
+   {"grouped, own maps in roles", "wait for another stage", 5,
+    "waits until the others are done with a stage: the last boxes have landed"},
+   {"grouped, own maps in roles", "warp's barrier missing", 1,
+    "all lanes have waited for the product together"},
    {"tiles, stored by boxes", "stored boxes not waited for", 3, "the other wait is for both"},
    {"tiles, stored by boxes", "stored boxes not waited for", 4, "the other wait is for both"},
    {"chained, roles", "wait behind the product", 3, "the copies behind these have been waited for"},
