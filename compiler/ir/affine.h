@@ -111,6 +111,8 @@ unsigned tl_mask_bounds(TlAffine *a, const TlValue *mask, TlBound *out, unsigned
                         bool *has_other);
 /* The quotient of a term by another, where it is one. */
 bool tl_term_quotient(const TlTerm *t, const TlTerm *by, TlTerm *out);
+/* Is it certainly a multiple of 16 bytes, of elements of so many? */
+bool tl_sum_is_aligned(TlAffine *a, const TlSum *sum, unsigned elem_bytes);
 /* Equal but for the dimensions that their indices are along. */
 bool tl_same_term(const TlTerm *x, const TlTerm *y);
 bool tl_same_sum(const TlSum *x, const TlSum *y);

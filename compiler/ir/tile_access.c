@@ -365,14 +365,21 @@ is_aligned(TlAffine *a, const TlTerm *t, unsigned elem_bytes)
    return divisor_of(a, t) * elem_bytes % MAP_ALIGN == 0;
 }
 
+bool
+tl_sum_is_aligned(TlAffine *a, const TlSum *sum, unsigned elem_bytes)
+{
+   for (unsigned i = 0; i < sum->num; i++)
+      if (!is_aligned(a, &sum->term[i], elem_bytes))
+         return false;
+   return true;
+}
+
 /* Rows of a box begin at whole chunks: an H200 answers others with "illegal instruction". */
 static bool
 begins_at_chunk(TlAffine *a, const TlTileDim *d, unsigned bytes)
 {
-   bool ok = true;
-   for (unsigned i = 0; i < d->start.num; i++)
-      ok = ok && is_aligned(a, &d->start.term[i], bytes);
-   return ok || tl_aff_refuse(a, "its rows are not known to begin at a multiple of 16 bytes");
+   return tl_sum_is_aligned(a, &d->start, bytes) ||
+          tl_aff_refuse(a, "its rows are not known to begin at a multiple of 16 bytes");
 }
 
 static bool

@@ -415,8 +415,8 @@ note_barrier(const Machine *m, const TlOp *op, TlViewEvent *e)
    e->address = e->has_address ? (uint32_t)address : 0;
 }
 
-/* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp; of both
- * blocks of a cluster, which do the same. */
+/* Arrivals are those of the whole role: where a predicate chooses threads, one of each warp; of
+ * both blocks of a cluster, which do the same. */
 static void
 barrier_event(Machine *m, const TlOp *op, TlViewAct act)
 {

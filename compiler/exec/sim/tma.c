@@ -52,15 +52,18 @@ outside(const SimBox *box, TlDtype t)
              : tl_double_to_bits(t, __builtin_nan(""), TL_ROUND_NEAREST_EVEN);
 }
 
-/* The address of an element; false outside of the tensor. */
+/* The address of an element; false outside of the tensor.  What is stored is whole chunks: those
+ * that a row's last one has beyond the tensor's end are written as well (seen on an H200). */
 static bool
-find_element(const SimBox *box, const int64_t *index, uint64_t *address)
+find_element(const SimBox *box, const int64_t *index, bool is_store, uint64_t *address)
 {
    const TlType *map = map_type(box);
    int64_t offset = index[map->rank - 1];
    bool is_in = true;
-   for (unsigned d = 0; d < map->rank; d++)
-      is_in &= index[d] >= 0 && index[d] < box->map[1 + d];
+   for (unsigned d = 0; d < map->rank; d++) {
+      int64_t per = is_store && d + 1 == map->rank ? CHUNK / tl_dtype_info[map->dtype].bytes : 1;
+      is_in &= index[d] >= 0 && index[d] < (box->map[1 + d] + per - 1) / per * per;
+   }
    for (unsigned d = 0; d + 1 < map->rank; d++)
       offset += index[d] * box->map[1 + map->rank + d];
    *address = (uint64_t)(box->map[0] + offset * (int64_t)tl_dtype_info[map->dtype].bytes);
@@ -74,7 +77,7 @@ move_element(const SimBox *box, const int64_t *index, SimUse use, uint8_t *data)
    TlDtype t = map_type(box)->dtype;
    uint32_t bytes = tl_dtype_info[t].bytes;
    uint64_t address;
-   bool is_in = find_element(box, index, &address), is_store = use == SIM_WRITES;
+   bool is_store = use == SIM_WRITES, is_in = find_element(box, index, is_store, &address);
    if (is_in) {
       uint8_t *p = sim_global(box->t, box->site, address, bytes, use, data);
       memcpy(is_store ? p : data, is_store ? data : p, bytes);
