@@ -248,19 +248,21 @@ every_program_runs_once(void **state)
                                        {1, 2, 2}, {3, 1, 2}, {2, 5, 1}};
    static const struct {
       const char *text;
-      bool short_programs;
-   } sources[] = {{product, false}, {scaled, false},  {paired, false},
-                  {chained, true},  {triangle, true}, {turned, true}};
+      bool short_programs,
+         is_sample; /* of grids and multiprocessors: the simulator takes its time */
+   } sources[] = {{product, false, false}, {scaled, false, true},  {paired, false, false},
+                  {chained, true, true},   {triangle, true, true}, {turned, true, true}};
    (void)state;
    TilecSession *s = open_session();
    for (unsigned i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-      bool is_short = sources[i].short_programs; /* fewer of each: the simulator takes its time */
-      TilecProgram *p = compile(s, sources[i].text, TILEC_TMA_ON, is_short);
-      for (unsigned g = is_short && i % 2; g < sizeof grids / sizeof grids[0]; g += is_short + 1u) {
+      bool is_sample = sources[i].is_sample;
+      TilecProgram *p = compile(s, sources[i].text, TILEC_TMA_ON, sources[i].short_programs);
+      for (unsigned g = is_sample && i % 2; g < sizeof grids / sizeof grids[0];
+           g += is_sample + 1u) {
          int n = 256 + 64 * (int)(g % 4); /* more than a triangle takes */
          Buffers want = run(p, grids[g], n, TILEC_HOST_CPU, 0);
          static const uint32_t counts[] = {0, 1, 2, 7, 3, 4};
-         for (unsigned m = is_short; m < (is_short ? 4 : 6); m++) {
+         for (unsigned m = is_sample; m < (is_sample ? 4 : 6); m++) {
             uint32_t sms = counts[m];
             Buffers got = run(p, grids[g], n, TILEC_HOST_SIM, sms);
             compare(&want, &got, grids[g], sms);
