@@ -99,15 +99,6 @@ first_exchange(const TlCg *cg)
    return is_ahead && registers <= tl_registers_at_start(cg->target, cg->func) / 2 ? write : NULL;
 }
 
-static bool
-has_loop(const TlBlock *body)
-{
-   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
-      if (tl_is_loop(op))
-         return true;
-   return false;
-}
-
 /* The words of every value, those of loads also where the next operation of a chain reads them. */
 static const uint32_t *
 words_with_loads(const TlCg *cg)
@@ -168,7 +159,7 @@ hold_before_exchanges(TlCg *cg)
 {
    const TlBlock *body = cg->func->body->block;
    const uint32_t *words = words_with_loads(cg);
-   if (has_loop(body) ||
+   if (tl_has_loop(body) ||
        tl_pressure(cg->arena, cg->func, words, NULL) > tl_registers_at_start(cg->target, cg->func))
       return;
    TlMap *alive = tl_live_words(cg->arena, cg->func, words);

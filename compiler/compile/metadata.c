@@ -64,6 +64,9 @@ tl_tensor_map_recipe(TlArena *arena, const TlFunc *f, const TlOp *op)
    return h;
 }
 
+#define PROGRAMS "grid_x * grid_y * grid_z"
+#define SHARED   PROGRAMS " * min(max(num_sms // (" PROGRAMS "), 1), 2)"
+
 /* Code generation has refused maps that cannot be described. */
 static void
 describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
@@ -79,13 +82,9 @@ describe_hidden(TlCompilation *comp, const TlFunc *f, TilecKernelInfo *k)
          n++;
       }
       /* Two blocks for each program where there are as many: "num_sms // programs", up to 2. */
-      k->launch_grid[0] =
-         f->cluster ? "min((grid_x * grid_y * grid_z * min(max(num_sms // (grid_x * grid_y * "
-                      "grid_z), 1), 2) + 1) // 2 * 2, num_sms // 2 * 2)"
-         : tl_shares_programs(f)
-            ? "min(grid_x * grid_y * grid_z * min(max(num_sms // (grid_x * grid_y * "
-              "grid_z), 1), 2), num_sms)"
-            : "min(grid_x * grid_y * grid_z, num_sms)";
+      k->launch_grid[0] = f->cluster ? "min((" SHARED " + 1) // 2 * 2, num_sms // 2 * 2)"
+                          : tl_shares_programs(f) ? "min(" SHARED ", num_sms)"
+                                                  : "min(" PROGRAMS ", num_sms)";
    }
    for (unsigned i = 0; i < num_maps; i++)
       hidden[n++] = tl_tensor_map_recipe(comp->arena, f, maps[i]);

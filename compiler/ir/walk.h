@@ -33,6 +33,25 @@ tl_is_of_loop(const TlOp *op)
    return op != NULL;
 }
 
+/* Is there one in the block, at any depth? */
+static inline bool
+tl_has_loop(const TlBlock *block)
+{
+   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block))
+      if (tl_is_loop(op))
+         return true;
+   return false;
+}
+
+/* Does op stand before the other one in their block, or is it the same? */
+static inline bool
+tl_stands_before(const TlOp *op, const TlOp *other)
+{
+   while (op && op != other)
+      op = op->next;
+   return op != NULL;
+}
+
 /* Warps that run the operation together: of the role around it, or of the function. */
 static inline uint32_t
 tl_warps_at(const TlFunc *f, const TlOp *op)

@@ -58,21 +58,12 @@ typedef struct Advance {
    TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
 } Advance;
 
-static bool
-has_loop(const TlBlock *block)
-{
-   for (const TlOp *op = block->first; op; op = tl_walk_next(op, block))
-      if (tl_is_loop(op))
-         return true;
-   return false;
-}
-
 static void
 count_words(Advance *a)
 {
    const uint32_t *words = tl_kept_words_of_all(a->cx->scratch, a->func);
    a->peak = tl_pressure(a->cx->scratch, a->func, words, NULL);
-   if (!has_loop(a->func->body->block) &&
+   if (!tl_has_loop(a->func->body->block) &&
        a->peak + a->peak / 4 <= tl_registers_at_start(a->cx->target, a->func))
       a->alive = tl_live_words(a->cx->scratch, a->func, words);
 }

@@ -181,14 +181,6 @@ depth_of(const TlBlock *block)
    return depth;
 }
 
-static bool
-comes_before(const TlOp *op, const TlOp *other)
-{
-   while (op && op != other)
-      op = op->next;
-   return op != NULL;
-}
-
 static void
 note_value(Place *p, const TlValue *v)
 {
@@ -198,7 +190,7 @@ note_value(Place *p, const TlValue *v)
       return;
    if (!p->block || depth > p->depth)
       *p = (Place){block, depth, NULL};
-   if (v->def && (!p->behind || comes_before(p->behind, v->def)))
+   if (v->def && (!p->behind || tl_stands_before(p->behind, v->def)))
       p->behind = v->def;
 }
 

@@ -29,6 +29,7 @@
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
+#include "passes/persist_grid.h"
 
 #include <assert.h>
 
@@ -60,15 +61,6 @@ typedef struct Pair {
 enum { PRODUCER, CONSUMERS };
 
 /* ---- whether ---- */
-static TlOp *
-loop_over_tiles(const TlOp *role)
-{
-   for (TlOp *op = role->regions[0]->block->first; op; op = op->next)
-      if (op->opcode == TL_OP_FOR && tl_attr_int(op, TL_ATTR_ROUNDS) == TL_ROUNDS_SHARED)
-         return op;
-   return NULL;
-}
-
 static bool
 find_roles(Pair *p)
 {
@@ -78,10 +70,11 @@ find_roles(Pair *p)
          p->start = op;
       if (op->opcode != TL_OP_ROLE)
          continue;
-      if (n == 2 || !loop_over_tiles(op))
+      TlOp *tiles = tl_loop_over_tiles(op);
+      if (n == 2 || !tiles || tl_attr_int(tiles, TL_ATTR_ROUNDS) != TL_ROUNDS_SHARED)
          return false;
       p->roles[n] = op;
-      p->tiles[n++] = loop_over_tiles(op);
+      p->tiles[n++] = tiles;
    }
    return n == 2 && p->start;
 }

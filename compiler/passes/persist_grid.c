@@ -275,3 +275,12 @@ tl_persist_grid(TlArena *scratch, TlFunc *f, const TlTarget *target, const TlTil
    replace_ids(body, place);
    tl_build_yield(&in, NULL, 0);
 }
+
+TlOp *
+tl_loop_over_tiles(const TlOp *role)
+{
+   for (TlOp *op = role->regions[0]->block->first; op; op = op->next)
+      if (op->opcode == TL_OP_FOR && tl_attr_int(op, TL_ATTR_ROUNDS) != TL_ROUNDS_NONE)
+         return op;
+   return NULL;
+}

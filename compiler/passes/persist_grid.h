@@ -30,4 +30,7 @@ const char *tl_why_not_persistent(TlArena *arena, const TlFunc *f, const TlTarge
  * What is scalar and the same in all tiles stays in front. */
 void tl_persist_grid(TlArena *scratch, TlFunc *f, const TlTarget *target, const TlTilePlan *plan);
 
+/* Of a role in such a kernel that loop; NULL: it has none. */
+TlOp *tl_loop_over_tiles(const TlOp *role);
+
 #endif

@@ -450,24 +450,16 @@ becomes_ring(const TlPipe *p, const TlOp *alloc)
    return false;
 }
 
-static bool
-stands_before(const TlOp *op, const TlOp *other)
-{
-   while (op && op != other)
-      op = op->next;
-   return op != NULL;
-}
-
 /* Is a buffer read in the loop, or filled before and read after it? */
 static bool
 is_alive_in(const TlOp *alloc, const TlPipe *p)
 {
    const TlOp *loop = tl_in_block(p->loop, alloc->block);
-   bool is_before = loop && stands_before(alloc, loop);
+   bool is_before = loop && tl_stands_before(alloc, loop);
    for (const TlUse *u = tl_result(alloc, 0)->uses; u; u = u->next) {
       const TlOp *user = tl_in_block(u->user, alloc->block);
       if (tl_in_block(u->user, p->body) ||
-          (is_before && user && user != loop && stands_before(loop, user)))
+          (is_before && user && user != loop && tl_stands_before(loop, user)))
          return true;
    }
    return false;

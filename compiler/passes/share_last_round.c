@@ -23,6 +23,7 @@
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/pass.h"
+#include "passes/persist_grid.h"
 
 #include <assert.h>
 
@@ -36,15 +37,6 @@ typedef struct Rounds {
 } Rounds;
 
 /* ---- whether ---- */
-static TlOp *
-loop_over_tiles(const TlOp *role)
-{
-   for (TlOp *op = role->regions[0]->block->first; op; op = op->next)
-      if (op->opcode == TL_OP_FOR && tl_attr_int(op, TL_ATTR_ROUNDS) != TL_ROUNDS_NONE)
-         return op;
-   return NULL;
-}
-
 /* Does all that the loop does for a tile stay within groups of four warps, two of them? */
 static bool
 is_of_groups(const TlOp *role, const TlOp *loop)
@@ -181,7 +173,7 @@ tl_pass_share_last_round(TlPassCx *cx, TlFunc *f)
    for (TlOp *op = f->body->block->first; op; op = op->next) {
       if (op->opcode != TL_OP_ROLE)
          continue;
-      TlOp *loop = loop_over_tiles(op);
+      TlOp *loop = tl_loop_over_tiles(op);
       if (n == ROLES || !loop)
          return false;
       roles[n] = op;

@@ -700,6 +700,8 @@ typedef struct TlMeta {
 void tl_check_decorators(TlSema *s, const TlSvFunc *fn);
 /* `autotune` of another package, which takes what it likes. */
 bool tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator);
+/* Is it a call of one of the functions, with or without a module before it?  (lint.c) */
+bool tl_is_call_of(const TlNode *n, const char *names);
 /* What a statement's value is called, when computing it does nothing; NULL else.  (lint.c) */
 const char *tl_idle_value(const TlNode *value);
 /* A statement that computes a value (`what`) and drops it.  (lint.c) */

@@ -352,9 +352,8 @@ is_small(const TlNode *n)
           (tl_has_word(tl_ast_Name(n)->id, "eps") || tl_has_word(tl_ast_Name(n)->id, "epsilon"));
 }
 
-/* What the call calls, without its module. */
-static bool
-is_call_of(const TlNode *n, const char *names)
+bool
+tl_is_call_of(const TlNode *n, const char *names)
 {
    const TlNode *f = n->kind == TL_AST_CALL ? tl_ast_Call(n)->func : NULL;
    return f &&
@@ -371,7 +370,7 @@ check_quotient(TlSema *s, const TlAstBinary *b)
       return;
    const char *sign = tl_ast_op_text[b->op], *text = tl_node_text(s, left);
    bool adds_small = b->op == TL_AST_OP_ADD && is_small(right);
-   if (adds_small && is_call_of(left, "rsqrt rsqrt_rn")) {
+   if (adds_small && tl_is_call_of(left, "rsqrt rsqrt_rn")) {
       tl_report(s->diags, W0367, left->range, text, sign, "the root");
       tl_help(s->diags, "what keeps it from 0 is added before: rsqrt(x + %.40s)",
               tl_node_text(s, right));
@@ -381,7 +380,7 @@ check_quotient(TlSema *s, const TlAstBinary *b)
    if (!q || q->op != TL_AST_OP_DIV)
       return;
    bool by_one = is_one(q->right) && has_call(right);
-   if (!by_one && !(adds_small && is_call_of(q->right, "sqrt sqrt_rn")))
+   if (!by_one && !(adds_small && tl_is_call_of(q->right, "sqrt sqrt_rn")))
       return;
    tl_report(s->diags, W0367, left->range, text, sign, "the divisor");
    tl_help(s->diags, "in parentheses it is: %.40s / (%.40s %s %.60s)", tl_node_text(s, q->left),

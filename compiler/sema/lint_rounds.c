@@ -85,15 +85,6 @@ before_brackets(const TlNode *n)
 }
 
 static bool
-is_call_of(const TlNode *n, const char *names)
-{
-   const TlNode *f = n->kind == TL_AST_CALL ? tl_ast_Call(n)->func : NULL;
-   return f &&
-          ((f->kind == TL_AST_NAME && tl_word_is_listed(names, tl_ast_Name(f)->id)) ||
-           (f->kind == TL_AST_ATTRIBUTE && tl_word_is_listed(names, tl_ast_Attribute(f)->name)));
-}
-
-static bool
 is_scan(const TlNode *n)
 {
    const TlNode *f = n->kind == TL_AST_CALL ? tl_ast_Call(n)->func : NULL;
@@ -140,8 +131,8 @@ static bool
 is_zero(const TlNode *n)
 {
    const TlAstCall *c = n->kind == TL_AST_CALL ? tl_ast_Call(n) : NULL;
-   bool is_full = c && is_call_of(n, "full") && c->args.len > 1;
-   return is_call_of(n, "zeros zeros_like") || (is_full && is_zero(c->args.data[1])) ||
+   bool is_full = c && tl_is_call_of(n, "full") && c->args.len > 1;
+   return tl_is_call_of(n, "zeros zeros_like") || (is_full && is_zero(c->args.data[1])) ||
           (n->kind == TL_AST_INT && !tl_ast_Int(n)->value) ||
           (n->kind == TL_AST_FLOAT && tl_ast_Float(n)->value == 0);
 }
@@ -173,7 +164,7 @@ check_added(Adding *a, const TlNode *at, const TlNode *name, const TlNode *with)
    const TlNode *scan = y ? scan_of(a, with) : NULL, *value = scan ? only_value(a->r, y) : NULL;
    if (!value || a->is_told || y->name[0] == '_' || y->node->range.begin >= a->loop->range.begin)
       return;
-   bool is_loaded = is_call_of(value, "load") && has_step(a->loop) && is_named_so(y->name);
+   bool is_loaded = tl_is_call_of(value, "load") && has_step(a->loop) && is_named_so(y->name);
    if (!is_zero(before_brackets(value)) && !is_loaded)
       return;
    const TlAstCall *c = tl_ast_Call(scan);
