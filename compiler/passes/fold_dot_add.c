@@ -1,6 +1,7 @@
 /* acc + dot(a, b, 0) becomes dot(a, b, acc): the addition is part of the matrix instruction.  Only
  * when the dot has no other use, since it would be computed twice, and not in strict mode for
- * floats, whose sum would be rounded in another order. */
+ * floats, whose sum would be rounded in another order.  Of two products the later one begins with
+ * the sum of the earlier one: the other way round the operands of both would live at once. */
 #include "ir/walk.h"
 #include "passes/pass.h"
 
@@ -14,11 +15,21 @@ is_zero_dot(const TlValue *v)
           tl_is_const(tl_arg(v->def, 2), &bits) && bits == 0;
 }
 
+/* Of the two that are added, the number of the one made last where both are made in one block. */
+static unsigned
+later_of(const TlOp *add)
+{
+   const TlOp *a = tl_arg(add, 0)->def, *b = tl_arg(add, 1)->def;
+   return a && b && a->block == b->block && tl_stands_before(a, b);
+}
+
 static bool
 fold_sum(TlFunc *f, TlOp *add)
 {
    assert(add->opcode == TL_OP_ADD && add->num_args == 2);
-   for (unsigned i = 0; i < 2; i++) {
+   unsigned later = later_of(add);
+   for (unsigned n = 0; n < 2; n++) {
+      unsigned i = n ? 1 - later : later;
       TlValue *product = tl_arg(add, i), *acc = tl_arg(add, 1 - i);
       if (!is_zero_dot(product) || acc == product)
          continue;

@@ -46,6 +46,7 @@ tl_pipeline_laid(TlPassCx *cx, TlFunc *f)
                                        TL_PASS_cse,
                                        TL_PASS_dce,
                                        TL_PASS_advance_loads,
+                                       TL_PASS_stage_loads,
                                        TL_PASS_END};
    tl_remark_tiles(cx, f);
    if (!tl_run_passes(cx, f, place) || !tl_run_passes_to_fixed_point(cx, f, converts, 3) ||
