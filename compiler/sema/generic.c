@@ -59,8 +59,9 @@ typedef struct Checker {
 /* ---- variants ---- */
 static const struct {
    const char *element, *size;
-} variants[] = {{"fp32", "64"}, {"fp16", "16"}, {"i32", "128"},
-                {"i8", "32"},   {"i64", "64"},  {"fp32", "1"}};
+   const char *dtype; /* of a constexpr: i32 alone is a signature's type of a run-time number */
+} variants[] = {{"fp32", "64", "fp32"},  {"fp16", "16", "fp16"},    {"i32", "128", "tl.int32"},
+                {"i8", "32", "tl.int8"}, {"i64", "64", "tl.int64"}, {"fp32", "1", "fp32"}};
 /* With tiles of one element much is right that is not else: the last variant only shows which
  * messages tell a size that was guessed. */
 enum {
@@ -97,7 +98,7 @@ const_entry(const Checker *c, const TlConstHint *hint, unsigned variant)
    case TL_CONST_CHOICE:
       return hint->values.data[pick % hint->values.len];
    case TL_CONST_DTYPE:
-      return variants[variant].element;
+      return variants[variant].dtype;
    case TL_CONST_FRACTION:
       return "2.0";
    default:
@@ -145,12 +146,25 @@ param_of(const Checker *c, const TlValue *v)
    return -1;
 }
 
+/* Is the parameter what is wanted already, or another thing for a reason?  Then some other one that
+ * the value is made of is to change. */
+static bool
+is_settled(const Checker *c, int param, TlWant want)
+{
+   const Param *p = &c->params[param];
+   return want == TL_WANT_POINTER ? p->is_pointer
+          : want == TL_WANT_OTHER ? p->needs_other
+                                  : p->has_want;
+}
+
 /* An argument of a region is what the loop is entered with. */
 static void
 trace_argument(Trace *t, const TlValue *v)
 {
    const TlOp *loop = v->block->region->parent;
    t->param = loop ? -1 : param_of(t->checker, v);
+   if (t->param >= 0 && is_settled(t->checker, t->param, t->want))
+      t->param = -1;
    if (!loop || !tl_is_loop(loop))
       return;
    unsigned first = tl_first_carried(loop);
@@ -721,6 +735,15 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, unsigned from, const TlD
    return is_wrong;
 }
 
+static bool
+has_guessed_type_constant(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (is_guessed_constant(c, i, TL_CONST_DTYPE))
+         return true;
+   return false;
+}
+
 /* Reports the errors that all trials share, or (only_certain) those of them that hang on no type;
  * true when there were any.  typings: what each trial took the parameters for. */
 static bool
@@ -733,8 +756,9 @@ report_shared(Checker *c, const Trial *trials, const char *const *typings, bool 
    if (is_blind(&trials[from]))
       from = 0;
    for (const TlDiag *d = trials[from].first; d; d = d->next) {
-      bool is_guess = has_number && hangs_on_a_number(c, d) && !tells_no_guess(trials, d) &&
-                      !is_wrong_for_all_sizes(c, trials, from, d);
+      bool is_guess = (has_number && hangs_on_a_number(c, d) && !tells_no_guess(trials, d) &&
+                       !is_wrong_for_all_sizes(c, trials, from, d)) ||
+                      (d->code == TL_DIAG_E0342 && has_guessed_type_constant(c));
       bool is_shared = d->severity == TL_SEV_ERROR && !is_guess &&
                        (!only_certain || is_certain(d)) && (from == 0 || is_of_shapes(d)) &&
                        have_it(trials, from, d);

@@ -337,5 +337,7 @@ tl_const_hints(TlSema *s, const TlKernelInfo *k, TlConstHint *hints, bool with_l
       for (size_t i = 0; i < body->len && k->params[p].is_constexpr; i++)
          if (body->data[i])
             read_uses(&u, body->data[i]);
+      if (u.hint->use == TL_CONST_FLAG && u.hint->is_size)
+         u.hint->use = TL_CONST_NUMBER; /* if BLOCK: arange(0, BLOCK); not at all where it is 0 */
    }
 }

@@ -69,7 +69,7 @@ is_looked_after(const TlOp *shift, const TlValue *lanes)
    return false;
 }
 
-/* 1 << arange(0, 64) */
+/* 1 << arange(0, 64).  Where sizes are guessed, how far a product of them shifts says nothing. */
 static bool
 check_shift(TlLintFacts *f, TlAnalysis *a, const TlOp *op)
 {
@@ -79,7 +79,7 @@ check_shift(TlLintFacts *f, TlAnalysis *a, const TlOp *op)
    const TlDtypeInfo *info = &tl_dtype_info[tl_value_dtype(tl_result(op, 0))];
    const TlValue *count = tl_arg(op, 1);
    const TlValue *lanes = tl_is_const(count, &bits) ? NULL : counted_lanes(count, &steps);
-   if (!lanes || !tl_lint_trusts_numbers(f))
+   if (!lanes || s->impl->has_guessed_numbers)
       return false;
    const TlAxisInfo *x = tl_axis_info(a, count);
    if (!x->has_range || x->hi < (int64_t)info->bits || is_looked_after(op, lanes))

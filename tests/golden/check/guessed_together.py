@@ -1,0 +1,33 @@
+# Guesses that belong together: both numbers of a difference are integers, a type that a parameter gives is
+# one of integers where bits are asked for, a size that is asked whether it is 0 is a size.
+# RUN: %tilec check %s | FileCheck --allow-empty %s
+# CHECK-NOT: {{.}}
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def last_block(lens, seen, out, BLOCK: tl.constexpr):
+    before = tl.load(lens) - tl.load(seen)
+    block = before // BLOCK
+    tl.store(out + block * BLOCK + tl.arange(0, BLOCK), 0)
+
+
+@triton.jit
+def pack(x, out, COUNT: tl.constexpr, BITS: tl.constexpr, out_dtype: tl.constexpr):
+    i = tl.arange(0, COUNT)
+    shifts = (i * BITS).to(out_dtype)
+    values = tl.load(x + tl.program_id(0) * COUNT + i).to(out_dtype)
+    tl.store(out + tl.program_id(0), tl.sum(values << shifts))
+
+
+@triton.jit
+def product(x, y, out, BLOCK: tl.constexpr, MORE: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i[:, None] * BLOCK + i[None, :])
+    acc = tl.dot(a, a)
+    if MORE:
+        j = tl.arange(0, MORE)
+        b = tl.load(y + i[:, None] * MORE + j[None, :])
+        acc += tl.dot(b, tl.trans(b))
+    tl.store(out + i[:, None] * BLOCK + i[None, :], acc)
