@@ -324,6 +324,19 @@ limiting_operand(const TlOp *op)
    return NULL;
 }
 
+/* Is a number of it one that was guessed? */
+static bool
+has_guessed_limit(const TlLintFacts *f, const TlOp *op)
+{
+   const char *text = tl_range_text(f->s, op->range);
+   for (unsigned i = 0; f->s->impl->has_guessed_numbers && i < f->func->num_params; i++) {
+      const TlParam *p = &f->func->params[i];
+      if (p->constant && tl_lint_is_written(text, p->name))
+         return true;
+   }
+   return false;
+}
+
 /* maximum(minimum(v, 0.0), 255.0), clamp(v, 255.0, 0.0) */
 static bool
 check_limits(TlLintFacts *f, const TlOp *op)
@@ -331,7 +344,7 @@ check_limits(TlLintFacts *f, const TlOp *op)
    unsigned steps = 0;
    double at[4], number;
    if (!is_limiting(op) || op->range.file != f->s->impl->main->file || !tl_lint_trusts_numbers(f) ||
-       tl_is_number(tl_result(op, 0), &number))
+       tl_is_number(tl_result(op, 0), &number) || has_guessed_limit(f, op))
       return false;
    Between x = between(tl_result(op, 0), &steps);
    unsigned n = numbers_of(op, at);

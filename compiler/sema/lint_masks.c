@@ -497,6 +497,21 @@ check_same_mask(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    return false;
 }
 
+/* if tl.program_id(axis) == 0: what is true in the first program alone is meant so there. */
+static bool
+asks_for_program(const TlOp *op, int axis)
+{
+   for (op = tl_parent(op); op; op = tl_parent(op)) {
+      const TlOp *test = op->opcode == TL_OP_IF ? tl_arg(op, 0)->def : NULL;
+      for (unsigned i = 0; test && i < test->num_args; i++) {
+         const TlOp *def = tl_arg(test, i)->def;
+         if (def && def->opcode == TL_OP_PROGRAM_ID && tl_attr_int(def, TL_ATTR_AXIS) == axis)
+            return true;
+      }
+   }
+   return false;
+}
+
 /* i = pid * BLOCK + lane, mask=i < BLOCK: of one name, as other sizes may be equal by chance. */
 static bool
 check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
@@ -507,7 +522,7 @@ check_first_only(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
    const TlTerm *pid = &b->index.term[tl_lint_axis(&b->index.term[0]) < 0];
    int axis = tl_lint_axis(pid);
    if (axis < 0 || pid->num != 1 || pid->scale < b->limit.term[0].scale || pid->scale <= 1 ||
-       tl_type_num_elems(x->pointers->type) < 2)
+       tl_type_num_elems(x->pointers->type) < 2 || asks_for_program(x->op, axis))
       return false;
    const TlValue *tile = compared_tile(b);
    Comparison c = comparison_of(s, b, NULL);

@@ -1,5 +1,6 @@
 # Guesses that belong together: both numbers of a difference are integers, a type that a parameter gives is
-# one of integers where bits are asked for, a size that is asked whether it is 0 is a size.
+# one of integers where bits are asked for, a size that is asked whether it is 0 is a size; limits that are
+# guessed limit nothing, and one program may be the only one on purpose.
 # RUN: %tilec check %s | FileCheck --allow-empty %s
 # CHECK-NOT: {{.}}
 import triton
@@ -31,3 +32,22 @@ def product(x, y, out, BLOCK: tl.constexpr, MORE: tl.constexpr):
         b = tl.load(y + i[:, None] * MORE + j[None, :])
         acc += tl.dot(b, tl.trans(b))
     tl.store(out + i[:, None] * BLOCK + i[None, :], acc)
+
+
+@triton.jit
+def quantise(x, out, BLOCK: tl.constexpr, LOW: tl.constexpr, HIGH: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.clamp(tl.load(x + i), LOW, HIGH).to(tl.int8))
+
+
+@triton.jit
+def first_tile(x, out, ends, n, BLOCK: tl.constexpr):
+    tile = tl.program_id(1)
+    i = tile * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, i < n), i < n)
+    if tile == 0:
+        tl.store(ends + i, -1, i < BLOCK)
+
+
+def launch(x, out, ends, n):
+    first_tile[(1, triton.cdiv(n, 64))](x, out, ends, n, BLOCK=64)
