@@ -64,9 +64,11 @@ scalar_list(TlSema *s, const TlCall *call, unsigned arg, unsigned rank, TlDtype 
          return false;
       const TlType *t = v->type;
       bool is_int = t->kind == TL_TYPE_SCALAR && tl_dtype_is_int(t->dtype);
-      if (!is_int)
+      if (!is_int) {
+         tl_blame(s, v, TL_WANT_INT);
          return tl_refuse(s->diags, E0313, range, call->row->name, "integer scalars",
                           tl_type_cstr(s->arena, t));
+      }
       if (dtype == TL_I32 && tl_dtype_info[t->dtype].bits > 32) {
          tl_report(s->diags, E0329, range, tl_type_cstr(s->arena, t));
          tl_help(s->diags, "add large distances to the base pointer instead, or cast with "

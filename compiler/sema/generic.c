@@ -419,12 +419,16 @@ void
 tl_blame_pair(TlSema *s, const TlSv *a, const TlSv *b)
 {
    const TlSv *number = is_int_value(a) ? a : b, *other = number == a ? b : a;
+   if (a->kind == TL_SV_INT || b->kind == TL_SV_INT) /* written out */
+      tl_blame_sv(s, a->kind == TL_SV_INT ? b : a, TL_WANT_INT);
    if (!is_int_value(number))
       return;
    if (other->kind == TL_SV_VALUE && tl_type_is_ptr_like(other->value->type))
       tl_blame_sv(s, number, TL_WANT_POINTER);
-   else if (is_float_value(other))
+   else if (is_float_value(other)) {
       tl_blame_sv(s, number, TL_WANT_FLOAT);
+      tl_blame_sv(s, other, TL_WANT_INT); /* a number that is written out stays what it is */
+   }
 }
 
 /* ---- what all variants agree on ---- */
@@ -474,10 +478,10 @@ tells_a_number(const char *text)
 static bool
 hangs_on_a_number(const Checker *c, const TlDiag *d)
 {
-   static const TlDiagCode codes[] = {TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0232,
-                                      TL_DIAG_E0266, TL_DIAG_E0290, TL_DIAG_E0291, TL_DIAG_E0308,
-                                      TL_DIAG_E0309, TL_DIAG_E0312, TL_DIAG_E0315, TL_DIAG_E0316,
-                                      TL_DIAG_E0334, TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345};
+   static const TlDiagCode codes[] = {
+      TL_DIAG_E0200, TL_DIAG_E0217, TL_DIAG_E0219, TL_DIAG_E0232, TL_DIAG_E0266, TL_DIAG_E0290,
+      TL_DIAG_E0291, TL_DIAG_E0308, TL_DIAG_E0309, TL_DIAG_E0312, TL_DIAG_E0315, TL_DIAG_E0316,
+      TL_DIAG_E0334, TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345, TL_DIAG_E0346};
    if (d->code == TL_DIAG_E0302) /* not so of what is no number: tl.sum(x, axis="0") */
       return tells_a_number(d->text) && has_unknown_constant(c);
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
@@ -736,12 +740,32 @@ is_wrong_for_all_sizes(Checker *c, const Trial *trials, unsigned from, const TlD
 }
 
 static bool
-has_guessed_type_constant(const Checker *c)
+has_guessed_use(const Checker *c, TlConstUse use)
 {
    for (unsigned i = 0; i < c->kernel->num_params; i++)
-      if (is_guessed_constant(c, i, TL_CONST_DTYPE))
+      if (is_guessed_constant(c, i, use))
          return true;
    return false;
+}
+
+/* Do the trials differ in what they say there?  One operand's type is written out, the other's was
+ * guessed. */
+static bool
+says_another(const Trial *trials, unsigned from, const TlDiag *d)
+{
+   for (unsigned v = from; v < TINY; v++) {
+      const TlDiag *same = same_diag(trials[v].first, d);
+      if (same && strcmp(same->text, d->text) != 0)
+         return true;
+   }
+   return false;
+}
+
+/* Flags go with each other in ways that are not known: what one leaves None another may not use. */
+static bool
+is_about_none(const TlDiag *d)
+{
+   return tl_starts_with(d->text, "None has ");
 }
 
 /* Reports the errors that all trials share, or (only_certain) those of them that hang on no type;
@@ -756,9 +780,12 @@ report_shared(Checker *c, const Trial *trials, const char *const *typings, bool 
    if (is_blind(&trials[from]))
       from = 0;
    for (const TlDiag *d = trials[from].first; d; d = d->next) {
-      bool is_guess = (has_number && hangs_on_a_number(c, d) && !tells_no_guess(trials, d) &&
-                       !is_wrong_for_all_sizes(c, trials, from, d)) ||
-                      (d->code == TL_DIAG_E0342 && has_guessed_type_constant(c));
+      bool is_guess =
+         (has_number && hangs_on_a_number(c, d) && !tells_no_guess(trials, d) &&
+          !is_wrong_for_all_sizes(c, trials, from, d)) ||
+         (d->code == TL_DIAG_E0342 && has_guessed_use(c, TL_CONST_DTYPE)) ||
+         (d->code == TL_DIAG_E0330 && says_another(trials, from, d)) ||
+         (d->code == TL_DIAG_E0202 && has_guessed_use(c, TL_CONST_FLAG) && is_about_none(d));
       bool is_shared = d->severity == TL_SEV_ERROR && !is_guess &&
                        (!only_certain || is_certain(d)) && (from == 0 || is_of_shapes(d)) &&
                        have_it(trials, from, d);
@@ -863,7 +890,8 @@ report_all(Checker *c, const Trial *t, bool with_errors)
 {
    for (const TlDiag *d = t->first; d; d = d->next) {
       bool is_about_types = d->code == TL_DIAG_W0212 || d->code == TL_DIAG_W0250 ||
-                            (d->code == TL_DIAG_W0249 && has_guessed_type(c)); /* guesses */
+                            (d->code == TL_DIAG_W0249 && has_guessed_type(c)) || /* guesses */
+                            (d->code == TL_DIAG_W0298 && has_guessed_number(c));
       if (is_syntax(d))
          continue; /* it is reported */
       if (with_errors || (d->severity != TL_SEV_ERROR && !is_about_types))

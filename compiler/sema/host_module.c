@@ -661,7 +661,7 @@ HOST_FN(import_module)
 {
    if (c->args[0].kind != TL_SV_STR)
       return tl_host_bad(s, c, "the name must be a string");
-   return tl_module_value(s, c->args[0].s.data);
+   return tl_imported_module(s, c->args[0].s.data);
 }
 
 HOST_FN(find_spec) /* None for a module that does not exist */

@@ -343,6 +343,8 @@ TlSv tl_import_value(TlSema *s, const TlAstImport *import, const TlAstAlias *a);
 const char *tl_type_named(const char *text);
 const char *tl_nearest_module(const char *dotted);   /* of the language's, or NULL */
 TlSv tl_module_value(TlSema *s, const char *dotted); /* of `import dotted` without files */
+TlSv tl_imported_module(TlSema *s,
+                        const char *dotted); /* with those that the main file may import */
 /* Attribute of a module; false if it has none of that name (nothing reported). */
 bool tl_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out);
 /* An import statement that binds at once into a frame (inside a function). */

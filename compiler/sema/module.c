@@ -157,6 +157,15 @@ tl_module_value(TlSema *s, const char *dotted)
 static TlSourceModule *find_source(TlSema *s, const TlSourceModule *from, unsigned level,
                                    const char *dotted);
 
+TlSv
+tl_imported_module(TlSema *s, const char *dotted)
+{
+   TlSourceModule *source =
+      find_builtin_module(dotted) ? NULL : find_source(s, s->impl->main, 0, dotted);
+   return source ? module_sv(s, TL_MOD_SOURCE, 0, source, tl_arena_strdup(s->arena, dotted))
+                 : tl_module_value(s, dotted);
+}
+
 static bool
 builtin_module_attr(TlSema *s, const TlSvModule *m, const char *name, TlSv *out)
 {

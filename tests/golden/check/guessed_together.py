@@ -1,10 +1,15 @@
 # Guesses that belong together: both numbers of a difference are integers, a type that a parameter gives is
 # one of integers where bits are asked for, a size that is asked whether it is 0 is a size; limits that are
-# guessed limit nothing, and one program may be the only one on purpose.
+# guessed limit nothing, and one program may be the only one on purpose.  Modules may be asked for by functions.
 # RUN: %tilec check %s | FileCheck --allow-empty %s
 # CHECK-NOT: {{.}}
-import triton
-import triton.language as tl
+import importlib
+
+import pytest
+
+triton = pytest.importorskip("triton")
+tl = pytest.importorskip("triton.language", reason="kernels")
+functional = importlib.import_module("guessed_words")
 
 
 @triton.jit
@@ -47,6 +52,24 @@ def first_tile(x, out, ends, n, BLOCK: tl.constexpr):
     tl.store(out + i, tl.load(x + i, i < n), i < n)
     if tile == 0:
         tl.store(ends + i, -1, i < BLOCK)
+
+
+@triton.jit
+def padded(counts, scale, out, n, table, BLOCK: tl.constexpr, IS_RAGGED: tl.constexpr):
+    if IS_RAGGED:
+        length = tl.load(counts + tl.program_id(0) + 1) - tl.load(counts + tl.program_id(0))
+    else:
+        length = n
+    more = length % BLOCK if length < 1000 else 0
+    desc = tl.make_tensor_descriptor(table, [n, BLOCK], [BLOCK, 1], [16, BLOCK])
+    rows = desc.load([tl.load(counts + 5), 0])
+    tl.store(out + more + tl.arange(0, BLOCK), tl.sum(rows * tl.load(scale), axis=0))
+
+
+@triton.jit
+def with_bf16(x, y, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    tl.store(out + i, tl.dot(tl.load(x + i), tl.load(y + i).to(tl.bfloat16)))
 
 
 def launch(x, out, ends, n):
