@@ -200,11 +200,25 @@ pays_to_issue_behind(const TlPipe *p)
           tl_is_of_loop(tl_parent(p->loop));
 }
 
+/* Does the body only add products to what it carries? */
+static bool
+only_adds_up(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = op->next) {
+      const TlUse *use = op->opcode == TL_OP_DOT ? tl_result(op, 0)->uses : NULL;
+      const TlValue *acc = use ? tl_arg(op, 2) : NULL;
+      if (use && (use->next || use->user != body->last || acc->def || acc->block != body))
+         return false;
+   }
+   return true;
+}
+
 /* Is it worth a barrier for each group that a ring has a stage less, and registers for addresses
  * that live until the copies?  Blocks of fewer warps than a multiprocessor has schedulers leave
  * some idle where few of them fit; half as many again must fit then.  (With four warps ptxas
  * spilled what the late copies keep alive: attention D 64, sm_89; with two, for a fourth block
- * beside three, flash-linear-attention's.)  What wgmma reads, it may still be reading. */
+ * beside three, flash-linear-attention's.)  Of loops that only add up products the registers are
+ * known: the sums are what lives beside addresses.  What wgmma reads, it may still be reading. */
 static bool
 pays_to_refill(const TlPipe *p)
 {
@@ -217,7 +231,8 @@ pays_to_refill(const TlPipe *p)
       if (p->loads.data[i].needs_boxes)
          return false;
    uint64_t now = blocks_that_fit(p, p->stages), then = blocks_that_fit(p, p->stages - 1);
-   uint64_t most = tl_blocks_with(p->cx->target, warps, MOST_REGISTERS);
+   uint64_t most = only_adds_up(p->body) ? tl_blocks_of_dots(p->cx->target, warps, p->body)
+                                         : tl_blocks_with(p->cx->target, warps, MOST_REGISTERS);
    then = then < most ? then : most;
    return warps < SCHEDULERS && now * warps < ENOUGH_WARPS && 2 * then >= 3 * now;
 }
