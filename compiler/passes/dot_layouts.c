@@ -449,6 +449,13 @@ tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *t)
    return operand_memory(t, fast, 16, false);
 }
 
+TlLinear
+tl_fragment_rows(const TlType *t, unsigned fast)
+{
+   assert(fast < t->rank);
+   return operand_memory(t, fast, 128, true);
+}
+
 TlOperandOrder
 tl_dot_operand_order(TlAnalysis *facts, const TlOp *dot, unsigned index)
 {

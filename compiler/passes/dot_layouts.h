@@ -82,4 +82,8 @@ TlLinear tl_fma_operand_memory(const TlDotForm *f, unsigned index, const TlType 
  * together in the registers or lanes of its layout; for wgmma one that a descriptor describes. */
 TlLinear tl_mma_operand_memory(const TlDotForm *f, unsigned index, const TlType *operand);
 
+/* The same of a ring whose elements become narrower once fragments have been read from it; `fast`:
+ * the dimension that lies together in global memory. */
+TlLinear tl_fragment_rows(const TlType *t, unsigned fast);
+
 #endif

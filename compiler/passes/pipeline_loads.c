@@ -279,6 +279,43 @@ reads_ring(const TlRingLoad *l, const TlOp *user)
           tl_is_zero_fill(l->op);
 }
 
+/* The buffer that elements of the load fill when they have become narrower, and that products read
+ * their fragments from: these may come from the ring, without a barrier and a second trip through
+ * shared memory, where they take no more registers there than the load does.  NULL: there is no
+ * such buffer. */
+static TlOp *
+find_narrowed(const TlPipe *p, const TlOp *load)
+{
+   const TlValue *loaded = tl_result(load, 0);
+   const TlUse *use = loaded->uses;
+   const TlOp *cast = use && !use->next ? use->user : NULL;
+   if (!cast || cast->opcode != TL_OP_CAST || cast->block != p->body || !tl_is_zero_fill(load))
+      return NULL;
+   const TlValue *narrow = tl_result(cast, 0);
+   use = narrow->uses;
+   TlOp *alloc = use && !use->next ? use->user : NULL;
+   if (!alloc || alloc->opcode != TL_OP_LOCAL_ALLOC || alloc->block != p->body ||
+       tl_dtype_info[narrow->type->dtype].bits >= tl_dtype_info[loaded->type->dtype].bits)
+      return NULL;
+   for (const TlUse *u = tl_result(alloc, 0)->uses; u; u = u->next) {
+      const TlOp *read = u->user;
+      if (read->opcode != TL_OP_LOCAL_LOAD || read->block != p->body ||
+          tl_words_of(narrow->type) < tl_words_of(tl_result(read, 0)->type))
+         return NULL;
+   }
+   return alloc;
+}
+
+static int64_t
+wavefronts_of_reads(const TlValue *buffer, const TlLinear *rows, unsigned bytes)
+{
+   int64_t sum = 0;
+   for (const TlUse *u = buffer->uses; u; u = u->next)
+      sum +=
+         tl_place_shared_wavefronts(tl_result(u->user, 0)->type->layout, rows, bytes, TL_TILE_LOAD);
+   return sum;
+}
+
 /* Wavefronts of all reads of a ring with these rows. */
 static int64_t
 read_wavefronts(const TlRingLoad *l, const TlLinear *rows)
@@ -297,6 +334,39 @@ read_wavefronts(const TlRingLoad *l, const TlLinear *rows)
    return sum;
 }
 
+/* Rows of the ring that the fragments of a narrower buffer are read from, where these take no more
+ * wavefronts there than on the way through the buffer; false: they do. */
+static bool
+choose_rows_of_fragments(const TlRingLoad *l, const TlAccess *a, TlLinear *rows)
+{
+   const TlType *t = tl_result(l->op, 0)->type;
+   const TlValue *buffer = tl_result(l->narrowed, 0);
+   unsigned bytes = tl_dtype_info[t->dtype].bytes;
+   unsigned narrow = tl_dtype_info[buffer->type->dtype].bytes;
+   TlLinear some[] = {tl_ring_rows(t, a->order, false), tl_ring_rows(t, a->order, true),
+                      tl_fragment_rows(t, a->order[0])};
+   int64_t least = INT64_MAX, through = INT64_MAX;
+   for (unsigned i = 0; i < sizeof some / sizeof some[0]; i++) {
+      int64_t own = read_wavefronts(l, &some[i]);
+      int64_t n = wavefronts_of_reads(buffer, &some[i], bytes);
+      through = own < through ? own : through;
+      if (n < least) {
+         least = n;
+         *rows = some[i];
+      }
+   }
+   through += tl_place_shared_wavefronts(t->layout, buffer->type->layout, narrow, TL_TILE_STORE) +
+              wavefronts_of_reads(buffer, buffer->type->layout, narrow);
+   return least <= through;
+}
+
+static const TlType *
+stage_with(const TlPipe *p, const TlType *t, const TlLinear *rows)
+{
+   return tl_type_memdesc(p->types, t->dtype, t->rank, t->shape, tl_layout_intern(p->types, rows),
+                          1);
+}
+
 /* A ring that is read into registers: rows as they lie in global memory or swizzled, whatever reads
  * have fewer conflicts with; or, where a buffer with other rows is stored from there, swizzled for
  * reads across them. */
@@ -311,8 +381,13 @@ choose_rows(TlPipe *p, TlRingLoad *l, bool is_read_across)
       l->order[d] = d;
    l->alloc = NULL;
    l->is_turned = false;
-   l->stage = tl_type_memdesc(p->types, t->dtype, t->rank, t->shape,
-                              tl_layout_intern(p->types, is_swizzled ? &swizzled : &plain), 1);
+   l->stage = stage_with(p, t, is_swizzled ? &swizzled : &plain);
+   l->narrowed = is_read_across || p->affine ? NULL : find_narrowed(p, l->op);
+   TlLinear rows; /* other ones than boxes have */
+   if (l->narrowed && choose_rows_of_fragments(l, &a, &rows))
+      l->stage = stage_with(p, t, &rows);
+   else
+      l->narrowed = NULL;
 }
 
 static bool
@@ -445,7 +520,7 @@ static bool
 becomes_ring(const TlPipe *p, const TlOp *alloc)
 {
    for (size_t i = 0; i < p->loads.len; i++)
-      if (p->loads.data[i].alloc == alloc)
+      if (p->loads.data[i].alloc == alloc || p->loads.data[i].narrowed == alloc)
          return true;
    return false;
 }
@@ -631,12 +706,36 @@ read_users(TlPipe *p, const TlRingLoad *l, TlValue *view)
       tl_replace_uses(loaded, as_loaded);
 }
 
+/* Fragments come from the ring and become narrower in registers. */
+static void
+read_narrowed(TlPipe *p, const TlRingLoad *l, TlValue *view)
+{
+   TlOp *cast = tl_arg(l->narrowed, 0)->def;
+   for (TlUse *u = tl_result(l->narrowed, 0)->uses, *next; u; u = next) {
+      TlOp *read = u->user;
+      TlValue *to = tl_result(read, 0);
+      TlBuilder b = tl_builder_before(read);
+      next = u->next;
+      const TlType *t = tl_type_with_elem(p->types, to->type, tl_result(l->op, 0)->type->elem);
+      TlValue *wide = tl_t1(&b, TL_OP_LOCAL_LOAD, t, tl_ring_turned_view(p, &b, l, view));
+      TlOp *narrowed = tl_clone_op(&b, cast, NULL);
+      tl_set_arg(narrowed, 0, wide);
+      narrowed->results[0].type = to->type;
+      tl_replace_uses(to, tl_result(narrowed, 0));
+      tl_remove(read);
+   }
+   tl_remove(l->narrowed);
+   tl_remove(cast);
+}
+
 /* Users of the load and of its buffers read the ring. */
 void
 tl_ring_read(TlPipe *p, TlRingLoad *l, TlValue *view)
 {
    assert(view->type->kind == TL_TYPE_MEMDESC);
    TlValue *loaded = tl_result(l->op, 0);
+   if (l->narrowed)
+      read_narrowed(p, l, view);
    if (!only_fills_buffer(l))
       read_users(p, l, view);
    if (l->alloc) {

@@ -27,8 +27,8 @@
  * Where one stage fewer lets more blocks run side by side that would not fill a multiprocessor,
  * each group is copied to the stage that has just been read, behind its last reading, or behind the
  * product that reads it where registers do not hold its operands: S stages then run S iterations
- * ahead, as Triton's num_stages - 1 buffers do.  So is that of a sum by wgmma that is waited for in
- * its iteration, where three or more stages leave room for few blocks.
+ * ahead, as Triton's num_stages - 1 buffers do.  So is that of a product by wgmma that is waited
+ * for in its iteration, where three or more stages leave room for few blocks.
  *
  * Where boxes of tensors can fill all rings, one thread sends for them instead (pipeline_boxes.c).
  *
@@ -65,9 +65,9 @@
 enum { MOST_WARPS_OF_LATE_WAITS = 4, FAR_AHEAD = 2 };
 
 /* Late copies keep addresses and masks alive through what is computed before them.  Held to what
- * ptxas makes of loops that need so many words, as tl_peak_words counts at this state: 399 spill
+ * ptxas makes of loops that need so many words, as tl_peak_words counts at this state: 412 spill
  * nothing, 425 spilled 132 bytes, and their products could not stay in flight either. */
-enum { MOST_WORDS_OF_LATE_COPIES = 410 };
+enum { MOST_WORDS_OF_LATE_COPIES = 412 };
 
 /* The index some stages ahead must be computable: a small constant step, or one of 32 bits. */
 static bool
@@ -200,11 +200,25 @@ pays_to_issue_behind(const TlPipe *p)
           tl_is_of_loop(tl_parent(p->loop));
 }
 
+/* Does the body only add products to what it carries? */
+static bool
+only_adds_up(const TlBlock *body)
+{
+   for (const TlOp *op = body->first; op; op = op->next) {
+      const TlUse *use = op->opcode == TL_OP_DOT ? tl_result(op, 0)->uses : NULL;
+      const TlValue *acc = use ? tl_arg(op, 2) : NULL;
+      if (use && (use->next || use->user != body->last || acc->def || acc->block != body))
+         return false;
+   }
+   return true;
+}
+
 /* Is it worth a barrier for each group that a ring has a stage less, and registers for addresses
  * that live until the copies?  Blocks of fewer warps than a multiprocessor has schedulers leave
  * some idle where few of them fit; half as many again must fit then.  (With four warps ptxas
  * spilled what the late copies keep alive: attention D 64, sm_89; with two, for a fourth block
- * beside three, flash-linear-attention's.)  What wgmma reads, it may still be reading. */
+ * beside three, flash-linear-attention's.)  Of loops that only add up products the registers are
+ * known: the sums are what lives beside addresses.  What wgmma reads, it may still be reading. */
 static bool
 pays_to_refill(const TlPipe *p)
 {
@@ -217,9 +231,18 @@ pays_to_refill(const TlPipe *p)
       if (p->loads.data[i].needs_boxes)
          return false;
    uint64_t now = blocks_that_fit(p, p->stages), then = blocks_that_fit(p, p->stages - 1);
-   uint64_t most = tl_blocks_with(p->cx->target, warps, MOST_REGISTERS);
+   uint64_t most = only_adds_up(p->body) ? tl_blocks_of_dots(p->cx->target, warps, p->body)
+                                         : tl_blocks_with(p->cx->target, warps, MOST_REGISTERS);
    then = then < most ? then : most;
    return warps < SCHEDULERS && now * warps < ENOUGH_WARPS && 2 * then >= 3 * now;
+}
+
+/* Is the body's only product waited for in its iteration, as a sum whose operand that makes, or for
+ * what the body computes of it? */
+static bool
+waits_for_product(const TlPipe *p)
+{
+   return tl_pipe_waits_for_sum(p) || (num_products(p->body) == 1 && !tl_pipe_carries_products(p));
 }
 
 /* Blocks that there is room for when a ring has a stage less; 0: it keeps its stages.  A product
@@ -231,7 +254,7 @@ blocks_freed(const TlPipe *p)
    enum { FEWEST = 2 /* stages that are left */, ENOUGH_WARPS = 16 /* of a multiprocessor */ };
    uint64_t warps = p->func->num_warps, now = blocks_with(p, p->stages);
    if (p->stages <= FEWEST || warps > MOST_WARPS_OF_LATE_WAITS || now * warps >= ENOUGH_WARPS ||
-       !tl_only_by_wgmma(p->body) || !tl_pipe_waits_for_sum(p) ||
+       !tl_only_by_wgmma(p->body) || !waits_for_product(p) ||
        tl_peak_words(p->cx->scratch, p->body) > MOST_WORDS_OF_LATE_COPIES)
       return 0;
    uint64_t then = blocks_with(p, p->stages - 1), enough = ENOUGH_WARPS / warps;
@@ -239,14 +262,17 @@ blocks_freed(const TlPipe *p)
    return then > now ? (uint32_t)then : 0;
 }
 
-/* Where a product may still be reading the stage of the iteration before, that takes a stage. */
+/* Where a product may still be reading the stage of the iteration before, that takes a stage.  For
+ * blocks that are freed ptxas is asked only where the body computes nothing of its product: a
+ * gradient of chunk scans does, and spilled 120 bytes when asked for four. */
 static void
 choose_distance(TlPipe *p)
 {
    uint32_t blocks = p->refills ? 0 : blocks_freed(p);
    if (blocks) {
       p->refills = true;
-      p->func->blocks = blocks;
+      if (tl_pipe_waits_for_sum(p))
+         p->func->blocks = blocks;
    }
    if (p->refills) {
       p->ahead = --p->stages;

@@ -36,6 +36,7 @@ TlValue *tl_slice_mapped(const TlMap *map, TlValue *v);
 typedef struct TlRingLoad {
    TlOp *op;
    TlOp *alloc;                 /* the buffer that it fills for dots, or NULL */
+   TlOp *narrowed;              /* or the one filled with its narrower elements, not needed then */
    const TlType *stage;         /* one stage of the ring */
    unsigned order[TL_MAX_RANK]; /* dimension of the ring -> of the load */
    bool is_turned;              /* order is not the identity */
