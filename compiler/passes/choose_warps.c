@@ -1,4 +1,5 @@
-/* More warps where the registers of the warps asked for would not hold the tiles.
+/* More warps where the registers of the warps asked for would not hold the tiles, fewer where they
+ * would hold nothing but copies.
  *
  * What the source asks for is a hint: with 4 warps a 256 x 128 accumulator takes all 256 registers
  * of each thread, and half of the registers of the multiprocessor stay unused by the block; with 8
@@ -8,7 +9,12 @@
  *
  * A tile is taken to be spread over all threads once.  Index arithmetic is made again where it is
  * used, operands of products that come from memory stay in shared memory, and what is used once by
- * the next operation of a chain is never whole. */
+ * the next operation of a chain is never whole.
+ *
+ * Where every tile has fewer elements than there are threads, warps beyond those elements compute
+ * what others compute and store nothing: they take issue slots, and places on the multiprocessor
+ * that other blocks would have.  A product's form has its own number of warps; printing tells of
+ * each thread. */
 #include "passes/choose_warps.h"
 
 #include "ir/control.h"
@@ -28,6 +34,7 @@ typedef struct Estimate {
    const TlOp *largest; /* makes it */
    bool has_wgmma;
    bool needs_warps; /* an operation whose meaning depends on their number */
+   bool keeps_warps; /* no fewer of them: a product, or a line printed by each thread */
 } Estimate;
 
 static bool
@@ -117,6 +124,7 @@ estimate_op(Estimate *e, const TlOp *op)
       e->words[tl_result(op, 0)->id] *= 2; /* the part that is not added yet */
    e->needs_warps |=
       op->opcode == TL_OP_SREG || (op->opcode == TL_OP_INLINE_ASM && !tl_op_is_pure(op));
+   e->keeps_warps |= op->opcode == TL_OP_DOT || op->opcode == TL_OP_DEVICE_PRINT;
 }
 
 static void
@@ -159,6 +167,25 @@ tl_warps_for_words(const TlTarget *target, uint32_t warps, unsigned spare, uint6
    return warps;
 }
 
+/* One warp at least: programs may have no tile.  False: no operation is another one, so nothing is
+ * to be verified again, and what nests too deep is place_layouts' to refuse. */
+static bool
+drop_copies(TlPassCx *cx, TlFunc *f, const Estimate *e)
+{
+   uint32_t warps = f->num_warps;
+   while (warps > 1 && e->most_elems <= warps / 2 * LANES)
+      warps /= 2;
+   if (warps == f->num_warps || e->keeps_warps)
+      return false;
+   if (e->largest && tl_wants_remarks(cx->diags, "layout"))
+      tl_report(cx->diags, R0430, e->largest->range, f->num_warps,
+                e->needs_warps ? "the kernel depends on their number"
+                               : tl_arena_printf(cx->scratch, "the kernel runs with %u", warps));
+   if (!e->needs_warps)
+      f->num_warps = warps;
+   return false;
+}
+
 bool
 tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
 {
@@ -174,7 +201,7 @@ tl_pass_choose_warps(TlPassCx *cx, TlFunc *f)
    while (e.most_elems > (uint64_t)warps * LANES * TL_MAX_REGS_PER_THREAD && warps < TL_MAX_WARPS)
       warps *= 2;
    if (warps == f->num_warps)
-      return false;
+      return drop_copies(cx, f, &e);
    if (tl_wants_remarks(cx->diags, "layout"))
       tl_report(cx->diags, R0417, at->range, f->num_warps, f->num_warps == 1 ? "" : "s",
                 most / (f->num_warps * LANES),

@@ -291,7 +291,7 @@ def check_occupancy(tool, work, ptxas):
     for warps, arch, wanted in ((1, "sm_90a", (24, 24, 64, "registers")), (2, "sm_90a", (12, 24, 64, "registers")),
                                 (1, "sm_86", (16, 16, 48, "blocks")), (16, "sm_90a", (1, 16, 64, "registers"))):
         with open(path, "w", encoding="utf-8") as f:
-            f.write(f"@kernel(num_warps={warps})\ndef k(x: *fp32):\n    store(x, 1.0)\n")
+            f.write(f"@kernel(num_warps={warps})\ndef k(x: *fp32):\n    store(x + arange(0, {32 * warps}), 1.0)\n")
         data = data_of(tool.page(path, f"--arch={arch}", f"--ptxas={thin}", "--disassembler=none"))
         o = data["facts"]["occupancy"]
         check(tuple(o.values()) == wanted, f"occupancy of {warps} warps on {arch}: {o}")

@@ -1,11 +1,13 @@
 /* The cost model of layout assignment: counts instructions, wavefronts and sectors of a block. */
 #include "passes/place/cost.h"
+#include "ir/affine.h"
 #include "layout/cost.h"
 #include "layout/matrices.h"
 #include "passes/lower/lower.h"
 #include "passes/pipeline_loops.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum {
    ALU = 1,
@@ -15,19 +17,28 @@ enum {
    SECTOR = 2,
    PART = 4,  /* of a sector that is not stored whole: its other bytes come with another packet */
    ISSUE = 4, /* address and load/store unit, of one memory instruction */
+   PER_APART = 4, /* of one ALU: strided elements whose neighbours, maybe of their lines, another
+                     instruction takes */
+   LINE_BYTES = 128,
    BARRIER = 200, /* all warps meet, twice for each exchange */
    WARP_SYNC = 64,
    SHUFFLE_WAIT = 40, /* until the first result is there */
    MOST_SCRATCH = 1 << 23,
 };
 
+typedef struct Access {
+   TlAccess of;
+   int strided; /* dimension, or -1 */
+} Access;
+
 struct TlPlaceCosts {
    TlPlace *place;
    TlArena *arena;
-   TlMap index; /* interned layout -> number + 1 */
+   TlAffine *affine; /* NULL before it is asked */
+   TlMap index;      /* interned layout -> number + 1 */
    uintptr_t num;
    TlMap conversions;  /* (from, to, bytes) -> cost + 1 */
-   TlMap accesses;     /* memory operation -> TlAccess * */
+   TlMap accesses;     /* memory operation -> Access * */
    TlMap ring_reads;   /* (load, layout) -> cost + 1 */
    TlConvertPlan plan; /* scratch */
 };
@@ -218,17 +229,66 @@ tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec)
    return cost;
 }
 
-static const TlAccess *
+/* Where the elements of a row lie one stride apart, which may be less than a line, its dimension,
+ * else -1.  The stride is a number of the launch; elements that loaded indices point to have no
+ * neighbours, and of tiles of rows nothing says which of their neighbours are nearer. */
+static int
+strided_dim(TlPlaceCosts *c, const TlOp *op, const TlAccess *a)
+{
+   const TlType *t = tl_arg(op, 0)->type;
+   TlSum sum;
+   const TlValue *base;
+   int dim = -1;
+   for (unsigned d = 0; d < t->rank; d++)
+      dim = t->shape[d] == 1 ? dim : t->shape[d] == tl_type_num_elems(t) ? (int)d : -1;
+   if (a->contiguity > 1 || dim < 0)
+      return -1;
+   if (!c->affine)
+      c->affine = tl_affine_new(c->arena, c->place->func);
+   if (!tl_value_sum(c->affine, tl_arg(op, 0), &sum, &base))
+      return -1;
+   for (unsigned i = 0; i < sum.num; i++) {
+      const TlTerm *m = &sum.term[i];
+      bool is_far = !m->num && (uint64_t)llabs(m->scale) * a->elem_bytes >= LINE_BYTES;
+      if (m->dim == dim && !is_far)
+         return dim;
+   }
+   return -1;
+}
+
+static const Access *
 access_of(TlPlaceCosts *c, const TlOp *op)
 {
    assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
-   TlAccess *a = tl_map_get(&c->accesses, op);
+   Access *a = tl_map_get(&c->accesses, op);
    if (a)
       return a;
-   a = tl_new(c->arena, TlAccess);
-   *a = tl_access_of(c->place->facts, op);
+   a = tl_new(c->arena, Access);
+   a->of = tl_access_of(c->place->facts, op);
+   a->strided = strided_dim(c, op, &a->of);
    tl_map_put(&c->accesses, op, a);
    return a;
+}
+
+/* Elements of the first instruction of a warp, one a lane, whose predecessors along the dimension
+ * are not among them. */
+static unsigned
+elements_apart(const TlLinear *layout, unsigned dim)
+{
+   uint32_t at[32], coords[TL_LL_MAX_RANK];
+   unsigned lanes = 1u << layout->num[TL_HW_LANE], num = 0;
+   assert(lanes <= 32 && dim < layout->rank);
+   for (unsigned lane = 0; lane < lanes; lane++) {
+      tl_ll_coords(layout, 0, lane, 0, 0, coords);
+      at[lane] = coords[dim];
+   }
+   for (unsigned lane = 0; lane < lanes; lane++) {
+      bool is_counted = true;
+      for (unsigned k = 0; k < lanes; k++)
+         is_counted &= at[k] + 1 != at[lane] && (k >= lane || at[k] != at[lane]);
+      num += is_counted;
+   }
+   return num;
 }
 
 int64_t
@@ -242,7 +302,7 @@ tl_place_cost_ring_read(TlPlaceCosts *c, const TlOp *load, const TlLinear *to)
       return (int64_t)known - 1;
    int64_t least = INT64_MAX;
    for (unsigned is_swizzled = 0; is_swizzled < 2; is_swizzled++) {
-      TlLinear memory = tl_ring_rows(t, access_of(c, load)->order, is_swizzled);
+      TlLinear memory = tl_ring_rows(t, access_of(c, load)->of.order, is_swizzled);
       int64_t n =
          tl_place_shared_wavefronts(to, &memory, tl_dtype_info[t->dtype].bytes, TL_TILE_LOAD);
       least = n < least ? n : least;
@@ -254,7 +314,8 @@ tl_place_cost_ring_read(TlPlaceCosts *c, const TlOp *load, const TlLinear *to)
 static int64_t
 memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
 {
-   const TlAccess *access = access_of(c, op);
+   const Access *known = access_of(c, op);
+   const TlAccess *access = &known->of;
    bool has_vectors = tl_access_has_vectors(c->place->cx->target, op);
    unsigned vec = has_vectors ? tl_access_vec_in(access, home) : 1;
    TlAccessCost a = tl_place_access_cost(access, home, vec);
@@ -263,7 +324,9 @@ memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
       active >>= log2_copies(home, TL_HW_WARP);
       sector = a.fills_sectors ? SECTOR : PART;
    }
-   return (int64_t)a.instructions * (warps * ISSUE + active * a.sectors * sector);
+   unsigned apart = known->strided >= 0 ? elements_apart(home, (unsigned)known->strided) : 0;
+   return (int64_t)a.instructions *
+          (warps * ISSUE + active * (a.sectors * sector + apart * ALU / PER_APART));
 }
 
 /* ---- operations along an axis ---- */

@@ -124,7 +124,7 @@ def check_scopes():
     assert root["scale [n=64]"]["metrics"]["count"] == 1 and "inactive" not in root
     assert root["metrics"] == {"bytes": 0, "calls": 0, "count": 0, "flops32": 0, "late": 0,
                                "there": 0, "time (ns)": 0, "work": 0}
-    assert set(said) == {((n,), "scale", 4, "ndarray", 32) for n in (2, 3)}, set(said)
+    assert set(said) == {((n,), "scale", 1, "ndarray", 32) for n in (2, 3)}, set(said)
 
 
 def check_sessions():

@@ -349,7 +349,7 @@ def check_launches():
     seen = []
     kernel = add[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, y, out, 100, BLOCK=32)
     assert numpy.array_equal(out, 2 * x)
-    assert ".entry add" in kernel.asm["ptx"] and kernel.metadata.num_warps == 4
+    assert ".entry add" in kernel.asm["ptx"] and kernel.metadata.num_warps == 1  # of 32 elements
     assert kernel.metadata.target.backend == "cuda" and kernel.n_regs > 0
     raises(KeyError, "ttgir", lambda: kernel.asm["ttgir"])
     raises(KeyError, "nonsense", lambda: add[(4,)](x, y, out, 100, BLOCK=32, nonsense=1))
@@ -369,7 +369,7 @@ def check_launches():
         counts.append(len(add.device_caches[0][0]))
     assert len(set(counts)) == 1, counts
     again = add.warmup(x, y, out, 100, BLOCK=64, grid=(1,), num_warps=8)
-    assert again.metadata.num_warps == 8
+    assert again.metadata.num_warps == 2             # of 64 elements
     out[:] = 0
     again[(2, 1, 1)](x, y, out, 100, 64)
     assert numpy.array_equal(out, 2 * x)
@@ -878,10 +878,10 @@ def check_listener():
     knobs, heard, x = triton.knobs, [], floats(4)
     with tempfile.TemporaryDirectory() as folder, knobs.cache.scope():
         knobs.cache.dir = folder
-        add[(1,)](x, x, x, 4, BLOCK=4)                # nobody listens
+        add[(1,)](x, x, x, 4, BLOCK=256)                # nobody listens
         knobs.compilation.listener = lambda **kw: heard.append(kw)
-        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=2)
-        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=2)
+        add[(1,)](x, x, x, 4, BLOCK=256, num_warps=2)
+        add[(1,)](x, x, x, 4, BLOCK=256, num_warps=2)
         assert len(heard) == 1 and not heard[0]["cache_hit"]
         said, times = heard[0], heard[0]["times"]
         assert isinstance(times, knobs.CompileTimes) and times.ir_initialization > 0
@@ -892,16 +892,16 @@ def check_listener():
         with open(said["metadata_group"]["add.ptx"]) as f:
             assert ".entry add" in f.read()
         add.device_caches.clear()
-        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=2)
+        add[(1,)](x, x, x, 4, BLOCK=256, num_warps=2)
         assert heard[1]["cache_hit"] and heard[1]["times"].total_lowering == 0
         assert heard[1]["metadata_group"] == said["metadata_group"]
         with knobs.compilation.scope():
             knobs.compilation.listener = None
-            add[(1,)](x, x, x, 4, BLOCK=4, num_warps=1)
-        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=8)
+            add[(1,)](x, x, x, 4, BLOCK=256, num_warps=1)
+        add[(1,)](x, x, x, 4, BLOCK=256, num_warps=8)
         assert len(heard) == 3 and heard[2]["metadata"]["num_warps"] == 8
         knobs.compilation.listener = None
-        add[(1,)](x, x, x, 4, BLOCK=4, num_warps=16)
+        add[(1,)](x, x, x, 4, BLOCK=256, num_warps=16)
         assert len(heard) == 3
 
 
