@@ -148,13 +148,21 @@ splits_registers(const Sink *s, const TlOp *op, const TlOp *product)
           first_writer_of_a(s, product);
 }
 
+/* Threads that meet wait for no product: what it reads is written behind a barrier that comes after
+ * the wait (insert_barriers).  In loops barriers give the groups of warps their turns. */
+static bool
+is_plain_barrier(const Sink *s, const TlOp *op)
+{
+   return op->opcode == TL_OP_BAR_SYNC && !s->loop && tl_first_warp_at(op) < 0;
+}
+
 /* The first operation from op on before which the product must be done; NULL: none in the block. */
 static TlOp *
 first_stop(const Sink *s, TlOp *op, const TlOp *product, const TlValue *sum)
 {
    const TlOp *last = product->block->last;
    for (; op != last; op = op->next)
-      if (!may_pass(op) || reads(op, sum) || writes_operand(op, product, tl_meets_here) ||
+      if (!(may_pass(op) || is_plain_barrier(s, op)) || reads(op, sum) || writes_operand(op, product, tl_meets_here) ||
           splits_registers(s, op, product))
          return op;
    return NULL;
