@@ -549,14 +549,15 @@ help_part(TlSema *s, const TlValue *v)
                              : NULL;
    pointers = pointers ? pointers + strspn(pointers, " ") : NULL;
    if (v->type->rank == 1 && pointers)
-      tl_help(s->diags,
-              "elements beside those of the tile are loads of their own, with masks of their own: "
-              "tl.load(%s + 1, ..), tl.load(%s - 1, ..); every second element, or a half, comes by "
-              "tl.reshape and tl.split",
-              pointers, pointers);
+      tl_help(
+         s->diags,
+         "load the part that is needed, with a mask of its own: tl.load(%s + 1, ..), tl.load(%s - "
+         "1, ..); every second element, or a half, comes by tl.reshape and tl.split",
+         pointers, pointers);
    else
-      tl_help(s->diags, "load the part that is needed; every second element, or a half, comes by "
-                        "tl.reshape and tl.split");
+      tl_help(s->diags,
+              "load the part that is needed, with a mask of its own; every second element, or "
+              "a half, comes by tl.reshape and tl.split");
 }
 
 static void
