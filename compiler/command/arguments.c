@@ -202,7 +202,13 @@ refuse_elements(const TlCmdArgs *all, const TlCmdArg *a, const char *text, TlDty
 {
    const char *name = a->param->name, *is = tl_dtype_info[a->value.array.dtype].text;
    const char *colon = strchr(text, ':'), *after = colon ? colon + 1 + strlen(is) : "";
-   const char *way = "convert the array (numpy: array.astype(..))";
+   static const char *const numpy[] = {
+      [TL_FP16] = "float16", [TL_FP32] = "float32", [TL_FP64] = "float64", [TL_I8] = "int8",
+      [TL_I16] = "int16",    [TL_I32] = "int32",    [TL_I64] = "int64",    [TL_U8] = "uint8",
+      [TL_U16] = "uint16",   [TL_U32] = "uint32",   [TL_U64] = "uint64",   [TL_DTYPE_COUNT] = NULL,
+   };
+   const char *way = tl_arena_printf(all->c->arena, "convert the array (numpy: array.astype(%s%s))",
+                                     numpy[want] ? "numpy." : "", numpy[want] ? numpy[want] : "..");
    if (is_file_of_bits(text, a->value.array.dtype, want))
       return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: if these are the "
                            "bits of %s, write --arg %s=%s:%s",
@@ -212,7 +218,7 @@ refuse_elements(const TlCmdArgs *all, const TlCmdArg *a, const char *text, TlDty
       way = tl_arena_printf(all->c->arena, "write --arg %s=%.*s:%s%.80s", name, (int)(colon - text),
                             text, tl_dtype_info[want].text, after);
    return tl_cmd_refuse("argument '%s' is an array of %s; %s declares it %s: %s, or leave the type "
-                        "of '%s' open",
+                        "of '%s' open, where the kernel computes with any",
                         name, is, all->file, a->param->type, way, name);
 }
 

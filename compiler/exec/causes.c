@@ -77,18 +77,70 @@ of_elements(const TlLaunched *l, int64_t each)
    return each == 1 ? "" : tl_arena_printf(l->arena, " of %lld elements", (long long)each);
 }
 
-/* A size of elements was given where that of a buffer is in bytes, maybe. */
+/* A size of elements was given where that of a buffer is in bytes, maybe; NULL: it was not. */
 static const char *
-size_in_bytes(const TlLaunched *l, unsigned arg, int64_t num)
+size_in_bytes(const TlLaunched *l, unsigned arg, const char *name, int64_t num)
 {
-   int64_t bytes = (int64_t)l->args[arg].bytes;
-   if (num != bytes || num == tl_reach_count(l, arg) || l->args[arg].shape)
-      return "";
+   int64_t bytes = (int64_t)l->args[arg].bytes, count = tl_reach_count(l, arg);
+   if (num != bytes || num == count || l->args[arg].shape)
+      return NULL;
+   return tl_arena_printf(
+      l->arena,
+      "'%s' is given %lld bytes, which are %lld elements, and '%s' is %lld: "
+      "tilec_buffer_new and tilec_ptr count bytes, and %lld elements are %lld bytes; "
+      "or pass %s=%lld",
+      name_of(l, arg), (long long)bytes, (long long)count, name, (long long)num, (long long)num,
+      (long long)(bytes / count * num), name, (long long)count);
+}
+
+/* How many programs the coordinate needs, where one has a block of it, a mask ends it and no loop
+ * goes on; 0: it is another. */
+static int64_t
+programs_wanted(const TlLaunched *l, const TlCoord *c)
+{
+   bool is_block = c->axis >= 0 && c->limit_name && !c->has_rounds && !c->wraps && c->lanes > 0 &&
+                   c->natural == c->lanes * (int64_t)l->grid[c->axis];
+   return is_block ? (c->limit + c->lanes - 1) / c->lanes : 0;
+}
+
+/* "'n' = 1000", of which the programs along the axis have a block each, exactly, of another array;
+ * NULL: there is none. */
+static const char *
+size_of_blocks(TlLaunched *l, unsigned but, int axis)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach other;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &other) || other.arg == but)
+         continue;
+      for (unsigned i = 0; i < other.num; i++) {
+         const TlCoord *c = &other.coord[i];
+         if (c->axis == axis && c->lanes > 1 && programs_wanted(l, c) == l->grid[axis])
+            return number_text(l, c->limit_name, c->limit);
+      }
+   }
+   return NULL;
+}
+
+/* store(out + pid, ..), of an array that is too short. */
+static const char *
+one_for_each_program(TlLaunched *l, const TlReach *r)
+{
+   const TlCoord *c = &r->coord[0];
+   const char *name = name_of(l, r->arg), *size = size_of_blocks(l, r->arg, c->axis);
+   long long count = tl_reach_count(l, r->arg);
+   if (size)
+      return tl_arena_printf(l->arena,
+                             "each of the %u programs has an element of '%s', and a block of %s: "
+                             "give '%s', which has %lld, %u elements, one for each program, such "
+                             "as cdiv(n, BLOCK)",
+                             l->grid[c->axis], name, size, name, count, l->grid[c->axis]);
    return tl_arena_printf(l->arena,
-                          "; %lld is its size in bytes: as tilec_ptr counts, %lld elements are "
-                          "%lld bytes",
-                          (long long)bytes, (long long)num,
-                          (long long)(bytes / tl_reach_count(l, arg) * num));
+                          "without a mask the %u programs reach %u elements, and '%s' has %lld: "
+                          "give '%s' %u elements, one for each program, or, where fewer are "
+                          "needed, the grid %lld programs, or a mask, such as i < n",
+                          l->grid[c->axis], l->grid[c->axis], name, count, name, l->grid[c->axis],
+                          count);
 }
 
 static const char *
@@ -99,12 +151,16 @@ too_far_alone(TlLaunched *l, const TlReach *r)
    long long count = tl_reach_count(l, r->arg);
    if (c->step != 1 || r->start)
       return NULL;
+   const char *bytes =
+      c->limit > count && c->limit_name ? size_in_bytes(l, r->arg, c->limit_name, c->limit) : NULL;
+   if (bytes)
+      return bytes;
    if (c->limit > count && c->limit_name)
       return tl_arena_printf(l->arena,
                              "'%s' is %lld, and '%s' has %lld elements: give an array of %lld, or "
-                             "%s=%lld%s",
+                             "%s=%lld",
                              c->limit_name, (long long)c->limit, name, count, (long long)c->limit,
-                             c->limit_name, count, size_in_bytes(l, r->arg, c->limit));
+                             c->limit_name, count);
    if (c->limit > count)
       return tl_arena_printf(l->arena,
                              "the mask ends at %lld, and '%s' has %lld elements: compare with its "
@@ -112,11 +168,18 @@ too_far_alone(TlLaunched *l, const TlReach *r)
                              (long long)c->limit, name, count, (long long)c->limit);
    if (c->limit < 0 && c->axis >= 0 && c->lanes > 0 && count % c->lanes == 0 &&
        c->natural == c->lanes * l->grid[c->axis])
-      return tl_arena_printf(l->arena,
-                             "without a mask the %u programs%s reach %lld elements, and '%s' has "
-                             "%lld: give the grid %lld programs, or a mask, such as i < n",
-                             l->grid[c->axis], of_elements(l, c->lanes), (long long)c->natural,
-                             name, count, count / (long long)c->lanes);
+      return c->lanes == 1
+                ? one_for_each_program(l, r)
+                : tl_arena_printf(l->arena,
+                                  "without a mask the %u programs%s reach %lld "
+                                  "elements, and '%s' has %lld: give the grid %lld "
+                                  "programs, or a mask, such as i < n%s",
+                                  l->grid[c->axis], of_elements(l, c->lanes), (long long)c->natural,
+                                  name, count, count / (long long)c->lanes,
+                                  c->natural > 2 * count
+                                     ? ""
+                                     : tl_arena_printf(l->arena, ", or '%s' %lld elements", name,
+                                                       (long long)c->natural));
    return NULL;
 }
 
@@ -653,16 +716,6 @@ tl_exec_short_grid(TlLaunched *l, TlShortGrid *out)
    return false;
 }
 
-/* How many programs the coordinate needs, where one has a block of it, a mask ends it and no loop
- * goes on; 0: it is another. */
-static int64_t
-programs_wanted(const TlLaunched *l, const TlCoord *c)
-{
-   bool is_block = c->axis >= 0 && c->limit_name && !c->has_rounds && !c->wraps && c->lanes > 0 &&
-                   c->natural == c->lanes * (int64_t)l->grid[c->axis];
-   return is_block ? (c->limit + c->lanes - 1) / c->lanes : 0;
-}
-
 bool
 tl_exec_turned_grid(TlLaunched *l, TlTurnedGrid *out)
 {
@@ -729,7 +782,7 @@ tl_exec_short_block(TlLaunched *l, TlShortBlock *out)
 }
 
 /* ---- indices from memory ---- */
-/* The load whose value the index is computed from; NULL: none, or several. */
+/* The load whose value the index is computed from; NULL: none.  *is_several: others are there. */
 static const TlOp *
 loaded_index(const TlValue *v, unsigned depth, bool *is_several)
 {
@@ -737,16 +790,71 @@ loaded_index(const TlValue *v, unsigned depth, bool *is_several)
    const TlOp *op = v->def, *found = NULL;
    if (!op || op->num_regions || depth > MAX_DEPTH)
       return NULL;
-   if (op->opcode == TL_OP_LOAD) {
-      const TlType *elem = tl_type_elem(v->type);
-      return elem->kind == TL_TYPE_SCALAR && tl_dtype_is_int(elem->dtype) ? op : NULL;
-   }
+   if (op->opcode == TL_OP_LOAD)
+      return tl_type_elem(v->type)->kind == TL_TYPE_SCALAR ? op : NULL;
    for (unsigned i = 0; i < op->num_args; i++) {
       const TlOp *in = loaded_index(tl_arg(op, i), depth + 1, is_several);
       *is_several |= in && found && in != found;
       found = in ? in : found;
    }
    return found;
+}
+
+/* The integer with a name that is made of a fraction on the way to the index; NULL: none.
+ * *is_index: it is all that is added to the array's pointer. */
+static const TlValue *
+rounded_index(const TlValue *v, unsigned depth, bool *is_index)
+{
+   enum { MAX_DEPTH = 16 };
+   const TlOp *op = v->def;
+   if (!op || op->num_regions || op->opcode == TL_OP_LOAD || depth > MAX_DEPTH)
+      return NULL;
+   bool is_pointer = tl_type_elem(v->type)->kind == TL_TYPE_PTR;
+   bool is_int = !is_pointer && tl_dtype_is_int(tl_type_elem(v->type)->dtype);
+   bool was_float = op->opcode == TL_OP_CAST && is_int &&
+                    !tl_dtype_is_int(tl_type_elem(tl_arg(op, 0)->type)->dtype);
+   if (was_float)
+      return v;
+   if (op->opcode == TL_OP_ADDPTR && tl_arg(op, 0)->def &&
+       tl_arg(op, 0)->def->opcode != TL_OP_SPLAT)
+      *is_index = false;
+   bool is_kept = op->opcode == TL_OP_ADDPTR || op->opcode == TL_OP_CAST ||
+                  op->opcode == TL_OP_BROADCAST || tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS);
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *found = rounded_index(tl_arg(op, i), depth + 1, is_index);
+      *is_index &= !found || is_kept;
+      if (found)
+         return found->name || !v->name || !is_int ? found : v;
+   }
+   return NULL;
+}
+
+/* counts + bins, of bins that are computed of loaded fractions. */
+static const char *
+of_rounded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f, const char *array)
+{
+   bool is_index = true;
+   const TlValue *v = rounded_index(tl_arg(access, 0), 0, &is_index);
+   const char *name = v && v->name ? v->name : "the index";
+   unsigned bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
+   long long count = bytes ? (long long)(f->buffer_bytes / bytes) : 0;
+   const char *from = array ? tl_arena_printf(l->arena, "what '%s' holds", array) : "loaded values";
+   if (!v)
+      return NULL;
+   if (!is_index || !v->name || !count)
+      return tl_arena_printf(l->arena,
+                             "the index is computed from %s: bring %s into its range by tl.minimum "
+                             "and tl.maximum, or leave such elements out by the mask",
+                             from, name);
+   if (f->byte < 0)
+      return tl_arena_printf(l->arena,
+                             "the index is computed from %s: bring it into the range, "
+                             "tl.maximum(%s, 0), or leave such elements out by the mask, %s >= 0",
+                             from, name, name);
+   return tl_arena_printf(l->arena,
+                          "the index is computed from %s: bring it into the range, tl.minimum(%s, "
+                          "%lld), or leave such elements out by the mask, %s < %lld",
+                          from, name, count - 1, name, count);
 }
 
 /* table + token * DIM + d, of a token that is none. */
@@ -758,8 +866,12 @@ of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
    int arg = load ? tl_exec_argument_of(l->func, tl_arg(load, 0)) : -1;
    const char *array = arg < 0 ? NULL : l->func->body->block->args[arg]->name;
    const char *name = load ? tl_result(load, 0)->name : NULL;
-   if (is_several || !array || strcmp(array, f->buffer) == 0)
+   if (load && is_several)
+      return of_rounded_index(l, access, f, NULL);
+   if (!array || strcmp(array, f->buffer) == 0)
       return NULL;
+   if (!tl_dtype_is_int(tl_type_elem(tl_result(load, 0)->type)->dtype))
+      return of_rounded_index(l, access, f, array);
    name = name ? name : "i";
    return tl_arena_printf(l->arena,
                           "the index comes of what '%s' holds: a mask, such as (%s >= 0) & (%s < "

@@ -126,8 +126,9 @@ ways_of_index(TlDiags *diags, const TlExecFault *f)
 {
    const char *way = "give it all that are asked for, or load by pointer + index";
    if (f->value < 0)
-      way = "keep it from going below 0, tl.maximum(index, 0), and choose what such elements get: "
-            "tl.where(index >= 0, .., 0)";
+      way = "keep it from going below 0, tl.maximum(index, 0), and choose what such elements get, "
+            "tl.where(index >= 0, .., 0); or, where it is to go on at the other end, add the "
+            "length before '%': (index + n) % n";
    return tl_arena_printf(diags->arena,
                           "an index is %lld, and the tile that is picked from has %lld elements "
                           "along the axis, 0 to %lld: %s",
@@ -168,8 +169,15 @@ report_race(TlDiags *diags, const TlExecFault *f, const char *place)
                                                       f->other[0], f->other[1], f->other[2]);
    tl_report(diags, W0604, f->range, f->op, f->buffer, (long long)(f->byte / f->elem_bytes), other,
              f->text, place);
-   tl_help(diags, "programs run in any order and at once: let each write elements of its own, add "
-                  "with atomic_add, or make two launches of it");
+   if (strcmp(f->op, "load") == 0 || strcmp(f->text, "reads") == 0)
+      tl_help(diags,
+              "programs run in any order and at once: where all are to find what was there before, "
+              "store to another array than '%s'; where they add to it, use atomic_add; what needs "
+              "the others' results is a launch of its own",
+              f->buffer);
+   else
+      tl_help(diags, "programs run in any order and at once: let each write elements of its own, "
+                     "add with atomic_add, or make two launches of it");
 }
 
 /* "(17, 4)" */

@@ -2,8 +2,8 @@
  * nothing with but store to: the grid has too few blocks, a stride jumps over them, or a mask keeps
  * them out.
  *
- * Of an array of zeros nothing is said where what was loaded decides which elements are stored:
- * that is a scatter into them. */
+ * A margin that is as wide on both sides is meant.  Of an array of zeros nothing is said where what
+ * was loaded decides which elements are stored: that is a scatter into them. */
 #include "exec/cpu_impl.h"
 #include "ir/walk.h"
 
@@ -111,6 +111,47 @@ left_out(const TlExecBuffer *b, uint64_t *first, bool *is_tail)
    return n;
 }
 
+static bool
+is_stored(const TlExecBuffer *b, uint64_t i)
+{
+   return memchr(b->reached + i * b->elem_bytes, 0, b->elem_bytes) == NULL;
+}
+
+/* Is what is left out a margin, as wide at the one end as at the other, around a box of which all
+ * is stored?  Stencils leave one. */
+static bool
+is_margin(const TlExecBuffer *b, const TlExecArg *a)
+{
+   enum { MOST_DIMS = 8 };
+   uint64_t num = b->bytes / b->elem_bytes, all = 1, box = 1, stored = 0;
+   uint64_t from[MOST_DIMS], to[MOST_DIMS] = {0};
+   bool has_margin = false;
+   if (!a->shape || !a->shape_rank || a->shape_rank > MOST_DIMS)
+      return false;
+   for (unsigned d = 0; d < a->shape_rank; d++) {
+      from[d] = a->shape[d];
+      all *= a->shape[d];
+   }
+   for (uint64_t i = 0; all == num && i < num; i++) {
+      uint64_t at = i;
+      if (!is_stored(b, i))
+         continue;
+      stored++;
+      for (unsigned d = a->shape_rank; d-- > 0; at /= a->shape[d]) {
+         uint64_t index = at % a->shape[d];
+         from[d] = index < from[d] ? index : from[d];
+         to[d] = index >= to[d] ? index + 1 : to[d];
+      }
+   }
+   for (unsigned d = 0; stored && d < a->shape_rank; d++) {
+      if (from[d] != a->shape[d] - to[d])
+         return false;
+      has_margin |= from[d] > 0;
+      box *= to[d] - from[d];
+   }
+   return stored && has_margin && box == stored;
+}
+
 bool
 tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run)
 {
@@ -123,7 +164,7 @@ tl_cpu_tell_unwritten(TlArena *arena, const TlExecRun *run)
       if (!by || atomic_load(&b->is_read))
          continue;
       uint64_t left = left_out(b, &first, &is_tail);
-      if (!left || (!b->written && scatters(arena, run->plan->func)))
+      if (!left || is_margin(b, &run->args[i]) || (!b->written && scatters(arena, run->plan->func)))
          continue;
       TlExecFault f = {.kind = TL_FAULT_UNWRITTEN,
                        .range = by->op->range,

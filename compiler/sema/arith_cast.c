@@ -405,17 +405,21 @@ index_texts(TlSema *s, const char *text, unsigned num, const char **name, const 
    return found == num;
 }
 
-/* The index as it counts from the first element: 15 of x[-1], the text of what the run knows.
- * NULL: nothing is there. */
+/* The index as it counts from the first element: 15 of x[-1], of a name or what is computed its own
+ * text, as another round or another size has another number.  NULL: nothing is there. */
 static const char *
 place_along(TlSema *s, const TlType *type, unsigned dim, const TlSv *index, const char *text)
 {
    int64_t at;
    if (!tl_sv_const_int(index, &at))
       return text;
-   at = at < 0 ? at + type->shape[dim] : at;
-   return at < 0 || at >= type->shape[dim] ? NULL
-                                           : tl_arena_printf(s->arena, "%lld", (long long)at);
+   bool is_behind = at < 0, is_number = !text[strspn(text, "-+ 0123456789")];
+   at = is_behind ? at + type->shape[dim] : at;
+   if (at < 0 || at >= type->shape[dim])
+      return NULL;
+   if (is_number)
+      return tl_arena_printf(s->arena, "%lld", (long long)at);
+   return is_behind ? tl_arena_printf(s->arena, "%u + (%s)", type->shape[dim], text) : text;
 }
 
 /* Where one number picks along the dimension: tl.arange(0, 16)[:, None] == i */
@@ -438,21 +442,25 @@ picked_by_sum(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, co
 {
    const char *name = "x", *own[TL_MAX_RANK], *all = NULL;
    unsigned axis = 0;
+   int64_t at;
    *picks = 0;
    if (num > v->type->rank || num > TL_MAX_RANK)
       return NULL;
    if (!index_texts(s, text, num, &name, own)) {
       name = "x";
       for (unsigned i = 0; i < num; i++)
-         own[i] = num == 1 ? "i" : tl_arena_printf(s->arena, "i%u", i);
+         own[i] = tl_sv_const_int(&indices[i], &at)
+                     ? tl_arena_printf(s->arena, "%lld", (long long)at)
+                  : num == 1 ? "i"
+                             : tl_arena_printf(s->arena, "i%u", i);
    }
    for (unsigned i = 0; i < num; i++) {
       bool is_number = indices[i].kind == TL_SV_INT ||
                        (indices[i].kind == TL_SV_VALUE && !tl_type_is_tile(indices[i].value->type));
       if (is_bare_slice(&indices[i]))
          continue;
-      const char *at = is_number ? place_along(s, v->type, i, &indices[i], own[i]) : NULL;
-      const char *here = at ? picks_along(s, v->type, i, at) : NULL;
+      const char *place = is_number ? place_along(s, v->type, i, &indices[i], own[i]) : NULL;
+      const char *here = place ? picks_along(s, v->type, i, place) : NULL;
       if (!here)
          return NULL;
       all = all ? tl_arena_printf(s->arena, *picks == 1 ? "(%s) & (%s)" : "%s & (%s)", all, here)
@@ -528,6 +536,30 @@ help_tile_index(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, 
                  : tl_arena_printf(s->arena, "; %s tiles of indices", gather));
 }
 
+/* v[1:]: of a tile that was loaded the part is loaded as well, from where its elements lie. */
+static void
+help_part(TlSema *s, const TlValue *v)
+{
+   while (v->def && v->def->opcode == TL_OP_CAST)
+      v = tl_arg(v->def, 0);
+   const char *text = v->def && v->def->opcode == TL_OP_LOAD ? tl_range_text(s, v->def->range) : "";
+   const char *open = strstr(text, "load("), *end = open ? tl_argument_end(open + 5) : NULL;
+   const char *pointers = end && end - open - 5 <= 60 && !memchr(open, '\n', (size_t)(end - open))
+                             ? tl_arena_strndup(s->arena, open + 5, (size_t)(end - open - 5))
+                             : NULL;
+   pointers = pointers ? pointers + strspn(pointers, " ") : NULL;
+   if (v->type->rank == 1 && pointers)
+      tl_help(
+         s->diags,
+         "load the part that is needed, with a mask of its own: tl.load(%s + 1, ..), tl.load(%s - "
+         "1, ..); every second element, or a half, comes by tl.reshape and tl.split",
+         pointers, pointers);
+   else
+      tl_help(s->diags,
+              "load the part that is needed, with a mask of its own; every second element, or "
+              "a half, comes by tl.reshape and tl.split");
+}
+
 static void
 report_index(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, unsigned bad,
              TlRange range)
@@ -540,7 +572,7 @@ report_index(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, uns
       if (tl_sv_const_int(step, &by) && by < 0)
          tl_help(s->diags, "tl.flip(x, axis) turns the order round");
       else
-         tl_help(s->diags, "load the part that is needed, or take it with tl.reshape and tl.split");
+         help_part(s, v);
       return;
    }
    tl_report(s->diags, E0295, range,

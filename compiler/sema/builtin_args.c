@@ -405,6 +405,47 @@ reduction_for(const char *builtin, const char *param)
    return NULL;
 }
 
+/* The tile of integers with a name that a mask compares; NULL: none. */
+static const TlValue *
+compared_tile(const TlValue *mask, unsigned depth)
+{
+   enum { MAX_DEPTH = 6 };
+   const TlOp *op = mask->def;
+   const TlType *elem = tl_type_elem(mask->type);
+   if (tl_type_is_tile(mask->type) && mask->name && elem->kind == TL_TYPE_SCALAR &&
+       tl_dtype_is_int(elem->dtype) && elem->dtype != TL_I1)
+      return mask;
+   for (unsigned i = 0;
+        op && !op->num_regions && op->opcode != TL_OP_LOAD && depth < MAX_DEPTH && i < op->num_args;
+        i++) {
+      const TlValue *found = compared_tile(tl_arg(op, i), depth + 1);
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+/* load(x + j, mask=col >= 0): is x + col meant, or an element for each j + lane, or one mask? */
+static void
+help_tile_mask(TlSema *s, const TlCall *call, unsigned i, const char *pointer, const char *offsets)
+{
+   const TlValue *mask = call->args[i].kind == TL_SV_VALUE ? call->args[i].value : NULL;
+   const TlValue *tile = mask ? compared_tile(mask, 0) : NULL;
+   const TlValue *base = call->args[0].kind == TL_SV_VALUE ? call->args[0].value : NULL;
+   while (base && base->def && base->def->opcode == TL_OP_ADDPTR)
+      base = tl_arg(base->def, 0);
+   if (tile && base && base->name)
+      tl_help(s->diags,
+              "give each element an address, %s + %s, or, as the mask has an element for each of "
+              "'%.40s', %.40s + %.40s; or take one element, by a mask of one value",
+              pointer, offsets, tile->name, base->name, tile->name);
+   else
+      tl_help(s->diags,
+              "give each element an address, %s + %s, or the one element a mask of one "
+              "value",
+              pointer, offsets);
+}
+
 void
 tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
 {
@@ -429,6 +470,8 @@ tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
               "tl.%s(tl.where(%s, %s, 0)%s)",
               pointer, offsets, reduction_for(call->row->name, ""), value,
               operand_text(s, call, 1, "value"), tile->rank == 1 ? ", axis=0" : "");
+   else if (strcmp(param, "mask") == 0)
+      help_tile_mask(s, call, i, pointer, offsets);
    else
       tl_help(s->diags, "give each element an address, %s + %s", pointer, offsets);
 }

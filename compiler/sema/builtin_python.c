@@ -24,6 +24,52 @@ tl_builtin_tuple(TlSema *s, const TlCall *call)
 }
 
 /* ---- ranges ---- */
+static const TlType *
+tile_type_of(const TlSv *v)
+{
+   bool is_tile = v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type);
+   return is_tile ? v->value->type : NULL;
+}
+
+/* The argument as it is written, in brackets where it is no name or call. */
+static const char *
+operand_of(TlSema *s, const TlCall *call, unsigned i, const char *name)
+{
+   const char *text = tl_range_text(s, tl_call_arg_range(call, i));
+   size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+   if (strlen(text) > 40 || strchr(text, '\n'))
+      return name;
+   return text[word] ? tl_arena_printf(s->arena, "(%s)", text) : text;
+}
+
+/* range(lo, hi) of tiles: rounds for the longest, and a mask for those that are through. */
+static void
+help_tile_bounds(TlSema *s, const TlCall *call, const TlSvRange *r, unsigned which)
+{
+   const TlType *start = tile_type_of(&r->start), *stop = tile_type_of(&r->stop);
+   const char *axis = (start ? start : stop) && (start ? start : stop)->rank == 1 ? ", 0" : "";
+   bool two = tl_call_has(call, 1);
+   const char *hi = operand_of(s, call, two, "stop");
+   const char *lo = two ? operand_of(s, call, 0, "start") : "0";
+   if (which == 2)
+      tl_help(s->diags, "a loop has one step for the whole tile: tl.max(x, 0) gives a number");
+   else if (start && stop)
+      tl_help(s->diags,
+              "a loop has one beginning and one end for the whole tile: for j in range(0, "
+              "tl.max(%s - %s%s)), and in it %s + j in place of j, with the mask %s + j < %s",
+              hi, lo, axis, lo, lo, hi);
+   else if (start)
+      tl_help(s->diags,
+              "a loop has one beginning for the whole tile: for j in range(0, %s - tl.min(%s%s)), "
+              "and in it %s + j in place of j, with the mask %s + j < %s",
+              hi, lo, axis, lo, lo, hi);
+   else
+      tl_help(s->diags,
+              "a loop has one count for the whole tile: for j in range(%s, tl.max(%s%s)), and in "
+              "it the mask j < %s for elements that are through before",
+              lo, hi, axis, hi);
+}
+
 /* (arg1, arg2=None, step=None) as tl.range and tl.static_range take them. */
 static TlSv
 new_range(TlSema *s, const TlCall *call, TlSvRange **out)
@@ -58,8 +104,7 @@ new_range(TlSema *s, const TlCall *call, TlSvRange **out)
          if (v->kind == TL_SV_FLOAT || (type && tl_dtype_is_float(tl_type_elem(type)->dtype)))
             tl_help(s->diags, "'/' gives a fraction, '//' a whole number; .to(tl.int32) converts");
          else if (type && tl_type_is_tile(type))
-            tl_help(s->diags, "a loop has one count for the whole tile: tl.max(x, 0) gives a "
-                              "number");
+            help_tile_bounds(s, call, r, i);
          else
             (void)tl_help_no_number(s, v);
          return tl_sv_poison();

@@ -437,6 +437,15 @@ tl_builtin_histogram(TlSema *s, const TlCall *call)
    }
    const TlAttrInit attrs[] = {{TL_ATTR_BINS, {.i = bins}}, {TL_ATTR_COUNT, {.i = 0}}};
    TlValue *v = tl_sema_build(s, TL_OP_HISTOGRAM, args, args[1] ? 2 : 1, NULL, attrs, call->range);
+   bool is_count = args[0]->type->rank == 1 && bins > 0 && bins < TL_MAX_TILE_ELEMS;
+   int64_t more = 1;
+   while (is_count && more < bins)
+      more *= 2;
+   if (!v && is_count && more != bins)
+      tl_help(s->diags,
+              "give %lld, the next power of two: the counts from %lld on are 0 then, and a mask, "
+              "tl.arange(0, %lld) < %lld, leaves them out of a store",
+              (long long)more, (long long)bins, (long long)more, (long long)bins);
    if (!v && args[0]->type->rank > 1)
       tl_help(s->diags, "tl.ravel(x) makes one dimension of all: tl.histogram(tl.ravel(x), %lld)",
               (long long)bins);

@@ -85,6 +85,35 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
 }
 
 /* ---- reshape ---- */
+/* Of sizes whose product is another: how far it is off, and a shape that is not. */
+static void
+help_sizes(TlSema *s, unsigned long long from, unsigned long long to, unsigned rank,
+           const uint32_t *shape)
+{
+   uint32_t sizes[TL_MAX_RANK + 1];
+   const char *more = "", *times;
+   unsigned last = rank - 1;
+   memcpy(sizes, shape, rank * sizeof *sizes);
+   if (from > to && to && from % to == 0) {
+      times = tl_arena_printf(s->arena, "%llu times as many as %s has", from / to,
+                              tl_shape_text(s, rank, shape));
+      if (rank < TL_MAX_RANK) {
+         sizes[rank] = (uint32_t)(from / to);
+         more = tl_arena_printf(s->arena, "%s, ", tl_shape_text(s, rank + 1, sizes));
+      }
+      sizes[last] = shape[last] * (uint32_t)(from / to);
+   } else if (from < to && to % from == 0 && shape[last] % (to / from) == 0) {
+      times = tl_arena_printf(s->arena, "%s has %llu times as many", tl_shape_text(s, rank, shape),
+                              to / from);
+      sizes[last] = shape[last] / (uint32_t)(to / from);
+   } else {
+      tl_help(s->diags, "the product of the new sizes must be %llu", from);
+      return;
+   }
+   tl_help(s->diags, "the product of the new sizes must be %llu, and %s: such as %s%s%s", from,
+           times, more, *more ? "or " : "", tl_shape_text(s, rank, sizes));
+}
+
 static TlValue *
 reshape(TlSema *s, const TlCall *call, TlValue *x, unsigned rank, const uint32_t *shape,
         bool reorder)
@@ -97,7 +126,7 @@ reshape(TlSema *s, const TlCall *call, TlValue *x, unsigned rank, const uint32_t
       tl_report(s->diags, E0344, call->range, call->row->name, tl_type_cstr(s->arena, x->type),
                 from, tl_shape_text(s, rank, shape), to);
       if (rank)
-         tl_help(s->diags, "the product of the new sizes must be %llu", from);
+         help_sizes(s, from, to, rank, shape);
       else
          tl_help(s->diags, "of more elements tl.sum(x) or tl.max(x) makes one");
       return NULL;

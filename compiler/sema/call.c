@@ -309,7 +309,7 @@ note_library_call(TlSema *s, const TlSvFunc *fn, const TlArgs *args, TlFrame *fr
    static const char draws[] = "rand randn rand4x randn4x randint randint4x";
    if (args->num_pos >= 2 && tl_word_is_listed(draws, fn->name))
       tl_vec_push(s->arena, &s->impl->draws,
-                  ((TlDraw){s->b.func, range, fn->name, args->pos[0], args->pos[1]}));
+                  ((TlDraw){s->b.func, range, fn->name, args->pos[0], args->pos[1], s->b.block}));
    if (!tl_word_is_listed("sort topk", fn->name))
       return;
    bool is_part = strcmp(fn->name, "topk") == 0;

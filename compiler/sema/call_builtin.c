@@ -70,6 +70,23 @@ tl_parameter_end(const char *p)
    return p;
 }
 
+/* Behind the argument that begins there: at the comma, or at the bracket that ends the call. */
+const char *
+tl_argument_end(const char *p)
+{
+   int depth = 0;
+   char quote = 0;
+   for (; *p && (depth || quote || (*p != ',' && *p != ')')); p++) {
+      if (quote)
+         quote = *p == quote ? 0 : quote;
+      else if (*p == '\'' || *p == '"')
+         quote = *p;
+      else
+         depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+   }
+   return p;
+}
+
 static const Signature *
 signature_of(TlSema *s, const TlBuiltin *row)
 {

@@ -262,6 +262,7 @@ typedef struct TlDraw { /* rand(seed, offset) and its like */
    TlRange range;
    const char *name;
    TlSv seed, offset;
+   const TlBlock *block; /* that it is called in */
 } TlDraw;
 
 typedef struct TlSorted { /* sort(x), topk(x, k) */

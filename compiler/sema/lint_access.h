@@ -103,6 +103,7 @@ const TlOp *tl_lint_extrema(TlLintFacts *f);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 void tl_lint_neighbours(TlLintFacts *f);
+void tl_lint_rows(TlLintFacts *f);
 /* is_told: something was reported that a grid may be the cause of. */
 void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k, bool is_told);
 

@@ -1,6 +1,7 @@
 /* Grids held against what a kernel does with program_id: as many programs as elements, where each
  * takes a tile; blocks counted by a division that leaves the rest out.  And random numbers that
  * all programs draw alike. */
+#include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/generic.h"
 #include "sema/launch_args.h"
@@ -180,6 +181,80 @@ programs_of(const TlLintFacts *f, const TlSv *v)
    return v->kind == TL_SV_VALUE ? f->programs[v->value->id] : 0;
 }
 
+/* The second argument of the call as it is written. */
+static const char *
+offset_text(TlSema *s, const TlDraw *d)
+{
+   const char *text = tl_range_text(s, d->range), *open = strchr(text, '(');
+   const char *comma = open ? tl_argument_end(open + 1) : NULL;
+   const char *at = comma && *comma == ',' ? comma + 1 + strspn(comma + 1, " ") : NULL;
+   const char *end = at ? tl_argument_end(at) : NULL;
+   bool is_short = end && end - at <= 80 && !memchr(at, '\n', (size_t)(end - at));
+   return is_short ? tl_arena_strndup(s->arena, at, (size_t)(end - at)) : "offset";
+}
+
+/* Offsets of all programs that differ wherever those of one do, whatever they are made of. */
+static void
+help_draws(TlSema *s, const TlDraw *d, unsigned asked)
+{
+   const TlOp *op = d->offset.value->def;
+   int axis = 0;
+   while (axis + 1 < TL_LINT_AXES && !(asked >> axis & 1))
+      axis++;
+   while (op && tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS))
+      op = tl_arg(op, 0)->def;
+   if (op && op->opcode == TL_OP_ARANGE)
+      tl_help(s->diags,
+              "give each element of all programs an offset of its own: tl.program_id(%d) * %u + %s",
+              axis, d->offset.value->type->shape[0], offset_text(s, d));
+   else if (asked == 1u << axis)
+      tl_help(s->diags,
+              "give each element of all programs an offset of its own, and keep what rounds are "
+              "told apart by: (%s) * tl.num_programs(%d) + tl.program_id(%d)",
+              offset_text(s, d), axis, axis);
+   else
+      tl_help(s->diags,
+              "give each element of all programs an offset of its own, and keep what rounds are "
+              "told apart by: (%s) * N + pid, with pid the number of the program among all N of "
+              "them: tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)",
+              offset_text(s, d));
+}
+
+static const TlOp *
+loop_around(const TlBlock *b)
+{
+   for (const TlOp *op = b ? b->region->parent : NULL; op; op = tl_parent(op))
+      if (op->opcode == TL_OP_FOR || op->opcode == TL_OP_WHILE)
+         return op;
+   return NULL;
+}
+
+/* Is it computed of anything that the loop changes? */
+static bool
+is_of_loop(const TlValue *v, const TlOp *loop, unsigned *steps)
+{
+   enum { MAX_STEPS = 400 };
+   const TlOp *in = v->def ? v->def : v->block->region->parent;
+   while (in && in != loop)
+      in = tl_parent(in);
+   if (!in || v->def == loop)
+      return false;
+   if (!v->def || v->def->num_regions || ++*steps > MAX_STEPS ||
+       tl_has_trait(v->def, TL_TRAIT_READ))
+      return true;
+   for (unsigned i = 0; i < v->def->num_args; i++)
+      if (is_of_loop(tl_arg(v->def, i), loop, steps))
+         return true;
+   return false;
+}
+
+static bool
+is_moved(const TlSv *v, const TlOp *loop)
+{
+   unsigned steps = 0;
+   return v->kind == TL_SV_VALUE ? is_of_loop(v->value, loop, &steps) : v->kind != TL_SV_INT;
+}
+
 static void
 check_draws(TlLintFacts *f)
 {
@@ -200,8 +275,20 @@ check_draws(TlLintFacts *f)
       if (asked && is_tile(&d->offset) && !programs_of(f, &d->seed) &&
           !programs_of(f, &d->offset)) {
          tl_report(s->diags, W0260, d->range, d->name, "all programs draw the same numbers");
-         tl_help(s->diags, "give each element of all programs an offset of its own: "
-                           "tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)");
+         help_draws(s, d, asked);
+         return;
+      }
+      const TlOp *loop = is_tile(&d->offset) ? loop_around(d->block) : NULL;
+      if (loop && !is_moved(&d->seed, loop) && !is_moved(&d->offset, loop)) {
+         bool is_for = loop->opcode == TL_OP_FOR;
+         const char *index = is_for ? tl_for_index(loop)->name : NULL;
+         const char *rounds = is_for ? tl_for_upper(loop)->name : NULL;
+         tl_report(s->diags, W0260, d->range, d->name,
+                   "all rounds of the loop draw the same numbers");
+         tl_help(s->diags,
+                 "give each round offsets of its own, (%s) * %.40s + %.40s, or draw before the "
+                 "loop, if they are to be the same",
+                 offset_text(s, d), rounds ? rounds : "rounds", index ? index : "round");
          return;
       }
    }

@@ -450,6 +450,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    const TlOp *told = tl_lint_extrema(&facts); /* it is no reduction that is meant */
    tl_lint_stores(&facts);
    tl_lint_neighbours(&facts);
+   tl_lint_rows(&facts);
    tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))

@@ -541,6 +541,20 @@ neutral_of(TlOpcode by)
    return by == TL_OP_MAX ? "-float(\"inf\")" : by == TL_OP_MIN ? "float(\"inf\")" : "1.0";
 }
 
+/* min(abs(load(x + i, i < n, other=0.0) - q)): what is computed of lanes that are left out. */
+static void
+report_extreme(TlSema *s, const TlOp *op, const TlOp *load, TlOpcode by)
+{
+   const TlValue *x = tl_arg(op, 0);
+   bool is_max = by == TL_OP_MAX;
+   tl_report(s->diags, W0237, op->range,
+             is_max ? "the greatest is taken of" : "the least is taken of",
+             is_max ? "not -inf" : "not inf");
+   tl_help(s->diags, "set them to %s before: tl.where(mask, %.40s, %s), with the mask of the load",
+           is_max ? "minus infinity" : "infinity", x->name ? x->name : "x", neutral_of(by));
+   tl_note(s->diags, N0200, load->range, "the load, with its mask");
+}
+
 /* topk(load(x + i, i < n, other=0.0), 8) */
 static void
 check_sorted(TlSema *s, TlAffine *a, const TlSorted *x)
@@ -748,6 +762,12 @@ tl_sema_lint_lanes(TlSema *s, TlAffine *a, const TlOp *op)
       else if (is_exponential(x))
          report_cut_sum(s, op, l.cut);
    }
+   if (lane == LANE_ANY && l.load && (by == TL_OP_MAX || by == TL_OP_MIN) &&
+       !is_base(tl_result(op, 0), &steps)) {
+      report_extreme(s, op, l.load, by);
+      return;
+   }
+   steps = 0;
    bool counts = lane == LANE_ZERO && by != TL_OP_ADD && !is_base(tl_result(op, 0), &steps);
    steps = 0;
    if (counts && (by != TL_OP_MAX || !is_never_negative(x, &steps)))

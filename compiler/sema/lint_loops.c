@@ -5,6 +5,8 @@
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
+#include <string.h>
+
 enum { MAX_STEPS = 200 };
 
 /* ---- steps ---- */
@@ -152,11 +154,89 @@ check_kept(TlLintFacts *f, const TlOp *outer)
    return false;
 }
 
+/* ---- what a scan goes on from ---- */
+/* The scan, or the reduction, of a tile that combines by one operation, behind conversions and what
+ * repeats or picks its elements. */
+static const TlOp *
+folded(const TlValue *v, TlOpcode kind, bool picks)
+{
+   while (v->def &&
+          (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_SPLAT ||
+           v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_RESHAPE ||
+           v->def->opcode == TL_OP_EXPAND_DIMS || (picks && v->def->opcode == TL_OP_SELECT)))
+      v = tl_arg(v->def, v->def->opcode == TL_OP_SELECT);
+   const TlOp *op = v->def;
+   return op && op->opcode == kind && op->num_args == 1 && tl_combined_by(op) != TL_OP_COUNT ? op
+                                                                                             : NULL;
+}
+
+/* carry is what is used in the round for nothing but scan(x) + carry; and the scan. */
+static const TlOp *
+scan_with(const TlValue *carry, const TlBlock *body, unsigned *steps)
+{
+   const TlOp *found = NULL;
+   for (const TlUse *u = carry->uses; u; u = u->next) {
+      const TlOp *op = u->user, *scan = NULL;
+      if (op->num_results != 1 || op->num_regions || ++*steps > MAX_STEPS)
+         return NULL;
+      if (op->num_args == 2 && op->block == body)
+         scan = folded(tl_arg(op, tl_arg(op, 0) == carry), TL_OP_SCAN, false);
+      if (scan && tl_combined_by(scan) != op->opcode)
+         return NULL;
+      bool is_spread = op->opcode == TL_OP_SPLAT || op->opcode == TL_OP_BROADCAST ||
+                       op->opcode == TL_OP_CAST || op->opcode == TL_OP_EXPAND_DIMS;
+      scan = scan ? scan : is_spread ? scan_with(tl_result(op, 0), body, steps) : NULL;
+      if (!scan)
+         return NULL;
+      found = scan;
+   }
+   return found;
+}
+
+/* for ..: store(.., cumsum(x) + carry); carry = sum(x) */
+static bool
+check_scanned(TlLintFacts *f, const TlOp *loop)
+{
+   TlSema *s = f->s;
+   const TlBlock *body = loop->opcode == TL_OP_FOR ? loop->regions[0]->block : NULL;
+   for (unsigned i = 0; body && i < loop->num_results; i++) {
+      const TlValue *carry = tl_carried(body, i), *next = tl_yielded(body, i);
+      const TlOp *total = folded(next, TL_OP_REDUCE, false);
+      unsigned steps = 0;
+      const TlOp *scan = total ? scan_with(carry, body, &steps) : NULL;
+      if (!scan || !carry->name || total->range.file != s->impl->main->file)
+         continue;
+      TlOpcode by = tl_combined_by(scan);
+      const TlOp *last = folded(tl_arg(total, 0), TL_OP_SCAN, true); /* of its elements the last */
+      bool is_same =
+         (tl_combined_by(total) == by && tl_lint_is_same(tl_arg(total, 0), tl_arg(scan, 0))) ||
+         last == scan;
+      if (!is_same || tl_lint_comes_from(next, carry))
+         continue;
+      const char *name = by == TL_OP_ADD   ? "sum"
+                         : by == TL_OP_MAX ? "greatest"
+                         : by == TL_OP_MIN ? "least"
+                                           : "result";
+      const char *value = tl_range_text(s, total->range);
+      value = strlen(value) <= 60 && !strchr(value, '\n') ? value : "..";
+      tl_report(s->diags, W0374, total->range, carry->name, name);
+      tl_help(s->diags,
+              by == TL_OP_ADD   ? "add it to what is there: %.40s += %s"
+              : by == TL_OP_MUL ? "multiply what is there by it: %.40s *= %s"
+                                : "combine it with what '%.40s' is before, such as tl.maximum of "
+                                  "both: %s",
+              carry->name, value);
+      tl_note(s->diags, N0200, scan->range, "what the scan goes on from is to be of all rounds");
+      return true;
+   }
+   return false;
+}
+
 void
 tl_lint_loops(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))
-      if (check_steps(f, op) || check_kept(f, op))
+      if (check_steps(f, op) || check_kept(f, op) || check_scanned(f, op))
          return;
 }

@@ -389,8 +389,13 @@ check_mean(TlLintFacts *f, const TlOp *op)
                                                "along axis %d",
                                                other->name, 1 - axis, axis),
                 any->name);
-      tl_help(s->diags, "divide by %s%s", any->name,
-              is_by_length ? "" : tl_arena_printf(s->arena, ", or sum along axis %d", 1 - axis));
+      if (is_by_length)
+         tl_help(s->diags, "divide by %s", any->name);
+      else
+         tl_help(s->diags,
+                 "the mean along axis %d is that of a sum along axis %d, tl.sum(x, axis=%d, "
+                 "keep_dims=True) / %.40s; along axis %d it is this sum divided by %.40s",
+                 1 - axis, 1 - axis, 1 - axis, other->name, axis, any->name);
       return true;
    }
    return false;

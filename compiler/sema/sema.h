@@ -301,6 +301,8 @@ const char *tl_builtin_signature(TlArena *arena, const TlBuiltin *row, bool is_m
 /* Where the parameter ends whose text begins at p: a comma outside of quotes and brackets, or the
  * end of the signature.  (call_builtin.c) */
 const char *tl_parameter_end(const char *p);
+/* The same of an argument in a call's text, whose closing bracket ends it as well. */
+const char *tl_argument_end(const char *p);
 /* Attributes and constants that are not calls: tl.float32, tl.constexpr, x.dtype, x.shape, x.T,
  * dtype predicates (.is_floating(), .primitive_bitwidth ..).  (builtin_attr.c) */
 bool tl_attr_of_value(TlSema *s, const TlSv *self, const char *name, TlRange range, TlSv *out);

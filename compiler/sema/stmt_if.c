@@ -520,6 +520,30 @@ poison_sides(TlSema *s, TlFrame *f, const TlAstIf *n)
    tl_poison_assigned(s, f, &n->orelse, n->node.range);
 }
 
+/* if tile > 0: count += 1: as often as it holds. */
+static void
+help_counted(TlSema *s, TlFrame *f, const TlAstIf *n)
+{
+   const TlDiag *d = s->diags->last;
+   const TlNode *only = n->body.len == 1 && !n->orelse.len ? n->body.data[0] : NULL;
+   const TlAstAugAssign *a =
+      only && only->kind == TL_AST_AUG_ASSIGN ? tl_ast_AugAssign(only) : NULL;
+   if (!d || d->code != TL_DIAG_E0289 || !a || a->op != TL_AST_OP_ADD ||
+       a->target->kind != TL_AST_NAME)
+      return;
+   const char *name = tl_ast_Name(a->target)->id;
+   const TlVar *v = tl_frame_var(f, name);
+   bool is_number = v && v->state == TL_VAR_BOUND &&
+                    (tl_sv_is_number(&v->value) ||
+                     (v->value.kind == TL_SV_VALUE && !tl_type_is_tile(v->value.value->type)));
+   const char *test = tl_node_text(s, n->test), *value = tl_node_text(s, a->value);
+   if (is_number && strlen(test) <= 80 && strlen(value) <= 40 && !strchr(test, '\n'))
+      tl_help(s->diags,
+              "add it for each element that the condition holds for: %s += "
+              "tl.sum(tl.where(%s, %s, 0))",
+              name, test, value);
+}
+
 TlFlow
 tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
 {
@@ -538,6 +562,7 @@ tl_stmt_if(TlSema *s, TlFrame *f, const TlAstIf *n, const TlCont *rest)
    Join j;
    s->b.range = n->test->range;
    if (!join_begin(s, &j, &test, n->test->range)) {
+      help_counted(s, f, n);
       poison_sides(s, f, n);
       return TL_FLOW_NEXT;
    }

@@ -122,8 +122,10 @@ pointer(const TlLaunchParam *p, const TilecArg *a, TlSlot *out, char *text)
    if (a->kind == TILEC_ARG_BUFFER && !elem && a->as.buffer)
       elem = a->as.buffer->layout.dtype;
    if (!same_elements(p->dtype, elem))
-      return refuse(
-         p, a, "other elements: convert the array, or leave the type of the parameter open", text);
+      return refuse(p, a,
+                    "other elements: convert the array; a parameter whose type is left open takes "
+                    "those that the kernel computes with in any type",
+                    text);
    if (a->kind == TILEC_ARG_POINTER) {
       out->u = (uint64_t)(uintptr_t)a->as.ptr;
       return true;

@@ -448,6 +448,28 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, const TilecArg 
    return tl_core_fail(rt, TILEC_BAD_ARGUMENT, text);
 }
 
+/* A number for a pointer, and an array behind it for a number. */
+static bool
+is_exchanged(const TlJitSource *s, const TilecArg *args, size_t i)
+{
+   const TlJitParam *p = &s->params[i], *next = p + 1;
+   return i + 1 < s->num_params && p->is_annotated && p->is_pointer &&
+          args[i].kind == TILEC_ARG_SCALAR && args[i].dtype && next->is_annotated &&
+          !next->is_pointer &&
+          (args[i + 1].kind == TILEC_ARG_BUFFER || args[i + 1].kind == TILEC_ARG_POINTER);
+}
+
+static TilecStatus
+misfit_exchanged(const TlJitSource *s, uint32_t i)
+{
+   char why[320];
+   snprintf(why, sizeof why,
+            "is a pointer and is given a number, and '%s' behind it is a number and is given an "
+            "array: exchange the two; the order is that of the parameters",
+            s->params[i + 1].decl->name);
+   return misfit(s, &s->params[i], why);
+}
+
 /* ---- Finding and making ---------------------------------------------------------------------- */
 
 TilecStatus
@@ -457,7 +479,8 @@ tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_args, TlForm 
    if (num_args != s->num_params)
       return tl_jit_miscounted(s->jit->rt, s->decl, args, num_args);
    for (size_t i = 0; i < num_args; i++) {
-      TilecStatus status = key_of(s, &s->params[i], &args[i], &key[i]);
+      TilecStatus status = is_exchanged(s, args, i) ? misfit_exchanged(s, (uint32_t)i)
+                                                    : key_of(s, &s->params[i], &args[i], &key[i]);
       if (status != TILEC_OK)
          return status;
    }

@@ -894,6 +894,25 @@ def _grid_of(kernel, function, meta):
     return grid
 
 
+def _no_grid(grid, numbers):
+    """What is wrong with the numbers of a grid."""
+    if not numbers:
+        return "a grid is one to three numbers, and %s has none: (1,) is one program" % _short(grid)
+    wrong = [n for n in numbers if not 0 <= n < OWN_GRID]
+    if wrong:
+        return "a grid is one to three numbers from 0 on, below %d; %d of %s is %s" % (
+            2**31, wrong[0], _short(grid), "below 0" if wrong[0] < 0 else "not")
+    folded = len(numbers) - 2
+    first, last = numbers[:folded], numbers[folded:]
+    if folded == 2:
+        parts = "tl.program_id(0) // %d and tl.program_id(0) %% %d are the first two then" % (first[1], first[1])
+    else:
+        parts = "the first %d come of tl.program_id(0) by // and %% then" % folded
+    return ("a grid is one to three numbers, and %s has %d: make one of the first %d, (%s, %s); %s, and "
+            "tl.program_id(1) and tl.program_id(2) the last two"
+            % (_short(grid), len(numbers), folded, " * ".join(map(str, first)), ", ".join(map(str, last)), parts))
+
+
 def _grid_words(grid):
     if grid is None:
         return OWN_GRID | 1 << 32, 1
@@ -904,8 +923,7 @@ def _grid_words(grid):
         raise TypeError("a grid is made of integers, not %s%s" % (_short(grid), _integer_instead(
             next(g for g in numbers if not hasattr(g, "__index__") or hasattr(g, "item"))))) from None
     if not 1 <= len(numbers) <= 3 or min(numbers) < 0 or max(numbers) >= OWN_GRID:
-        raise ValueError("a grid is one to three numbers from 0 on, the first below %d, not %s"
-                         % (2**31, _short(grid)))
+        raise ValueError(_no_grid(grid, numbers))
     x, y, z = (numbers + [1, 1])[:3]
     words = (x | y << 32) - (2**64 if y >> 31 else 0), z
     if type(grid) is tuple and all(type(g) is int for g in grid):

@@ -569,9 +569,13 @@ class Launcher:
                     raise TypeError("%s; '%s' is none of its parameters%s"
                                     % (e, name, tilec.meant(name, self.jit.arg_names, "it takes"))) from None
             if "missing" in str(e) and args:
-                raise TypeError("%s; those given: %s" % (e, ", ".join(
+                sizes = [p.name for p in self.jit.params[len(args):]
+                         if p.is_constexpr and "'%s'" % p.name in str(e)]
+                raise TypeError("%s; those given: %s%s" % (e, ", ".join(
                     "%s=%s" % (n, "an array" if is_array(v) else repr(v)[:40])
-                    for n, v in zip(self.jit.arg_names, map(unwrap, args))))) from None
+                    for n, v in zip(self.jit.arg_names, map(unwrap, args))),
+                    "; a tl.constexpr is given by its name: %s" % ", ".join("%s=.." % n for n in sizes)
+                    if sizes else "")) from None
             if self.jit.arg_names[:1] == ["self"]:
                 raise TypeError("%s; a kernel is no method, and 'self' one of its arguments: leave it out"
                                 % e) from None
@@ -721,6 +725,8 @@ class Launcher:
             is_cause = " is an array" not in note and re.search(r"E0214|got (tuple|list|string)", text)
             if is_cause:                           # what the kernel makes of it is no news
                 place, _, what = note.partition(": note: ")
+                text = re.sub(r"error\[E0214\]: operator .* is not defined for .*(tuple|list|string).*",
+                              "note: it is used as an array here", text)
                 e.error_message = "%s: error: %s\n%s" % (place, what, text)
             else:
                 e.error_message = "%s\n%s" % (text, note)

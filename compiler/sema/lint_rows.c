@@ -1,0 +1,365 @@
+/* Loads of neighbours that go on to another row, of weights that an inner loop does not move, and
+ * of matrices of which all programs take the first. */
+#include "ir/control.h"
+#include "ir/walk.h"
+#include "sema/generic.h"
+#include "sema/lint.h"
+#include "sema/lint_access.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns beside the last and the first ---- */
+static bool
+has_term(const TlSum *s, const TlTerm *t)
+{
+   for (unsigned i = 0; i < s->num; i++)
+      if (s->term[i].dim == t->dim && s->term[i].scale == t->scale && tl_same_term(&s->term[i], t))
+         return true;
+   return false;
+}
+
+/* The argument, and a number, that a limit is: W - 1; NULL: it is another. */
+static const TlValue *
+size_and_number(const TlSum *limit, int64_t *number)
+{
+   const TlValue *found = NULL;
+   *number = tl_lint_constant(limit);
+   for (unsigned i = 0; i < limit->num; i++) {
+      const TlTerm *t = &limit->term[i];
+      if (!t->num && t->dim < 0)
+         continue;
+      if (found || t->num != 1 || t->scale != 1 || t->dim >= 0 ||
+          !tl_lint_is_argument(t->factor[0].value))
+         return NULL;
+      found = t->factor[0].value;
+   }
+   return found && found->name ? found : NULL;
+}
+
+/* Is the index one of columns: lanes beside each other, each part of it a part of the address? */
+static bool
+is_column(const TlLintAccess *x, const TlSum *index)
+{
+   bool has_lanes = false;
+   for (unsigned i = 0; i < index->num; i++) {
+      const TlTerm *t = &index->term[i];
+      if (t->dim < 0 && !t->num)
+         continue;
+      if (t->scale < 0 || !has_term(&x->sum, t))
+         return false;
+      has_lanes |= t->dim >= 0 && !t->num && t->scale == 1;
+   }
+   return has_lanes;
+}
+
+/* Is the argument how far rows are apart, and all that is added but for them and the column a
+ * number? */
+static bool
+is_row_and_column(const TlLintAccess *x, const TlSum *column, const TlValue *size)
+{
+   bool has_rows = false;
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      unsigned times = 0;
+      for (unsigned k = 0; k < t->num; k++)
+         times += t->factor[k].value == size && !t->factor[k].is_iteration;
+      has_rows |= times == 1 && (t->num > 1 || t->dim >= 0);
+      bool is_outer = t->dim < 0 && t->num > 1; /* a batch and its stride */
+      if (!times && !is_outer && (t->num || t->dim >= 0) && !has_term(column, t))
+         return false;
+   }
+   return has_rows;
+}
+
+/* Is what is loaded chosen from afterwards, or none of it used? */
+static bool
+is_chosen_later(const TlOp *load)
+{
+   const TlValue *v = tl_result(load, 0);
+   for (const TlUse *u = v->uses; u; u = u->next)
+      if (u->user->opcode == TL_OP_SELECT ||
+          (u->user->opcode == TL_OP_MUL && u->user->num_args == 2 &&
+           tl_type_elem(tl_lint_before_casts(tl_arg(u->user, tl_arg(u->user, 0) == v))->type)
+                 ->dtype == TL_I1))
+         return true;
+   return !v->uses;
+}
+
+static const char *
+column_name(TlSema *s, const TlBound *b)
+{
+   const TlValue *v = b->compare ? tl_arg(b->compare, 0) : NULL;
+   bool is_row = v && v->type->rank == 2 && v->type->shape[0] == 1;
+   bool is_column = v && v->type->rank == 2 && v->type->shape[1] == 1 && !is_row;
+   while (v && v->def && !v->name &&
+          (v->def->opcode == TL_OP_BROADCAST || v->def->opcode == TL_OP_EXPAND_DIMS ||
+           v->def->opcode == TL_OP_CAST))
+      v = tl_arg(v->def, 0);
+   if (!v || !v->name)
+      return "column";
+   return v->type->rank != 1 ? v->name
+                             : tl_arena_printf(s->arena, "%.32s%s", v->name,
+                                               is_row      ? "[None, :]"
+                                               : is_column ? "[:, None]"
+                                                           : "");
+}
+
+/* What an address is beside the columns that a mask lets in: so many elements behind the last
+ * column of a row, and so many from its first. */
+typedef struct RowEnds {
+   int64_t behind, before;
+} RowEnds;
+
+/* False: a bound leaves open what it lets in. */
+static bool
+take_bounds(const TlLintAccess *x, const TlValue *size, int64_t off, RowEnds *out)
+{
+   *out = (RowEnds){.behind = INT64_MAX, .before = off};
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlBound *b = &x->bound[i];
+      int64_t more, here = off - tl_lint_constant(&b->index);
+      if (!is_column(x, &b->index))
+         continue;
+      if (b->is_upper && size_and_number(&b->limit, &more) == size) {
+         here += more - b->is_strict + 1;
+         out->behind = here < out->behind ? here : out->behind;
+      } else if (!b->is_upper) {
+         const TlTerm *t = b->limit.num == 1 ? &b->limit.term[0] : NULL;
+         if (b->limit.num > 1 || (t && (t->num || t->dim >= 0)))
+            return false;
+         here += tl_lint_constant(&b->limit) + b->is_strict;
+         out->before = here > out->before ? here : out->before;
+      } else {
+         return false;
+      }
+   }
+   return true;
+}
+
+/* Are all parts of the mask bounds that are known, or the same for all lanes? */
+static bool
+is_of_bounds(const TlLintAccess *x, const TlValue *mask)
+{
+   const TlOp *op = mask->def;
+   uint64_t bits;
+   for (unsigned i = 0; op && i < x->num_bounds; i++)
+      if (x->bound[i].compare == op)
+         return true;
+   if (!tl_type_is_tile(mask->type) || tl_is_const(mask, &bits) || !op || op->opcode == TL_OP_SPLAT)
+      return op || !tl_type_is_tile(mask->type);
+   bool goes_on = op->opcode == TL_OP_AND || op->opcode == TL_OP_BROADCAST ||
+                  op->opcode == TL_OP_EXPAND_DIMS || op->opcode == TL_OP_HINT;
+   for (unsigned i = 0; goes_on && i < op->num_args; i++)
+      if (!is_of_bounds(x, tl_arg(op, i)))
+         return false;
+   return goes_on;
+}
+
+/* p = x + r * W + c; load(p + 1, c < W), load(p - 1, c < W) */
+static bool
+check_row_end(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   int64_t off = tl_lint_constant(&x->sum), more;
+   const TlValue *mask = tl_pred(x->op);
+   if (x->op->opcode != TL_OP_LOAD || !x->is_known || !off || !mask || !is_of_bounds(x, mask) ||
+       x->op->range.file != s->impl->main->file || !tl_lint_is_argument(x->base) ||
+       tl_value_is_chosen(f->affine, x->pointers) || is_chosen_later(x->op))
+      return false;
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlBound *b = &x->bound[i];
+      const TlValue *size = b->is_upper ? size_and_number(&b->limit, &more) : NULL;
+      int64_t moved = off - tl_lint_constant(&b->index);
+      RowEnds ends;
+      if (!size || !moved || !is_column(x, &b->index) || !is_row_and_column(x, &b->index, size) ||
+          !take_bounds(x, size, off, &ends) || (ends.behind <= 0 && ends.before >= 0))
+         continue;
+      bool is_behind = ends.behind > 0;
+      const char *name = column_name(s, b), *sign = moved > 0 ? "+" : "-";
+      long long far = llabs(moved);
+      tl_report(s->diags, W0373, x->op->range, (long long)(is_behind ? ends.behind : -ends.before),
+                is_behind ? "behind the last" : "before the first", size->name,
+                is_behind ? "next row" : "row before");
+      tl_help(s->diags,
+              "let the mask keep it within the row, & (%.40s %s %lld %s); or, where rows go round, "
+              "take (%.40s + %.40s %s %lld) %% %.40s for the column",
+              name, sign, far,
+              is_behind ? tl_arena_printf(s->arena, "< %.40s", size->name) : ">= 0", name,
+              size->name, sign, far, size->name);
+      return true;
+   }
+   return false;
+}
+
+/* ---- weights of a window ---- */
+/* How many rounds it has, from 0 on: a number, or an argument; false: it is another loop. */
+static bool
+rounds_of(const TlOp *loop, int64_t *num, const TlValue **argument)
+{
+   uint64_t from, to, by;
+   *num = 0;
+   *argument = NULL;
+   if (loop->opcode != TL_OP_FOR || !tl_is_const(tl_for_lower(loop), &from) || from ||
+       !tl_is_const(tl_for_step(loop), &by) || by != 1)
+      return false;
+   const TlValue *end = tl_for_upper(loop);
+   if (tl_is_const(end, &to))
+      *num = tl_bits_to_int(end->type->dtype, to);
+   else
+      *argument = tl_lint_is_argument(end) ? end : NULL;
+   return *num > 1 || *argument;
+}
+
+static bool
+is_of_round(const TlTerm *t, const TlOp *loop)
+{
+   for (unsigned k = 0; k < t->num; k++)
+      if (t->factor[k].value == tl_for_index(loop))
+         return true;
+   return false;
+}
+
+/* for dy in range(K): for dx in range(K): load(w + dy * K) */
+static bool
+check_window(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   const TlOp *inner = tl_parent(x->op), *outer = inner ? tl_parent(inner) : NULL;
+   int64_t num, outer_num;
+   const TlValue *size, *outer_size;
+   bool has_row = false;
+   if (x->op->opcode != TL_OP_LOAD || !x->is_known || !tl_lint_is_argument(x->base) ||
+       x->op->range.file != s->impl->main->file || !outer || !rounds_of(inner, &num, &size) ||
+       !rounds_of(outer, &outer_num, &outer_size) || !tl_for_index(inner)->uses ||
+       !tl_for_index(inner)->name)
+      return false;
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      if (is_of_round(t, inner) || (t->dim >= 0 && !t->num && llabs(t->scale) < (num ? num : 2)))
+         return false;
+      if (!is_of_round(t, outer) || t->dim >= 0)
+         continue;
+      bool is_by_number = num && t->num == 1 && t->scale == num;
+      bool is_by_size = size && t->num == 2 && t->scale == 1 &&
+                        (t->factor[0].value == size || t->factor[1].value == size);
+      if (!is_by_number && !is_by_size)
+         return false;
+      has_row = true;
+   }
+   if (!has_row)
+      return false;
+   const char *column = tl_for_index(inner)->name;
+   tl_report(s->diags, W0375, x->op->range, x->base->name, column);
+   tl_help(s->diags,
+           "the rows of '%.40s' have as many elements as the inner loop has rounds: add '%.40s' to "
+           "the offset, or load it before that loop, if one for each row is meant",
+           x->base->name, column);
+   return true;
+}
+
+/* ---- matrices of a batch ---- */
+static bool
+begins_with(const char *text, const char *with, size_t len)
+{
+   for (size_t i = 0; i < len; i++)
+      if (tolower((unsigned char)text[i]) != tolower((unsigned char)with[i]))
+         return false;
+   return true;
+}
+
+/* Is it called as a stride of the array is: sab, stride_ab, stride_a_batch, lda, of 'a' or
+ * 'a_ptr'? */
+static bool
+is_stride_name(const char *name, const char *array)
+{
+   static const char *const words[] = {"stride_", "stride", "st_", "s_", "ld", "s"};
+   size_t len = strlen(array);
+   if (len > 4 && begins_with(array + len - 4, "_ptr", 4))
+      len -= 4;
+   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+      size_t n = strlen(words[i]);
+      if (!begins_with(name, words[i], n) || !begins_with(name + n, array, len))
+         continue;
+      const char *rest = name + n + len;
+      return *rest == '_' || strlen(rest) <= 1 || (n > 2 && strlen(rest) <= 2);
+   }
+   return false;
+}
+
+/* An access of another array that goes from program to program of the axis by a stride of its
+ * own. */
+static const TlLintAccess *
+moved_beside(const TlLintFacts *f, const TlLintAccess *x, TlOpcode by, int axis)
+{
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *other = &f->all.data[i];
+      if (other->op->opcode != by || !other->is_known || other->base == x->base ||
+          !tl_lint_is_argument(other->base) || !other->base->name)
+         continue;
+      for (unsigned k = 0; k < other->sum.num; k++) {
+         const TlTerm *t = &other->sum.term[k];
+         bool is_step = t->dim < 0 && t->num == 2 && t->scale == 1 && tl_lint_axis(t) == axis;
+         for (unsigned n = 0; is_step && n < 2; n++)
+            if (t->factor[n].value->name && tl_lint_is_argument(t->factor[n].value) &&
+                is_stride_name(t->factor[n].value->name, other->base->name))
+               return other;
+      }
+   }
+   return NULL;
+}
+
+/* Of the array's strides the one that nothing reads before the first that is read; NULL: none. */
+static const TlValue *
+unread_stride(const TlLintFacts *f, const TlLintAccess *x)
+{
+   const TlBlock *top = f->func->body->block;
+   const TlValue *before = NULL;
+   for (unsigned i = 0; i < top->num_args; i++) {
+      const TlValue *v = top->args[i];
+      bool is_number = v->type->kind == TL_TYPE_SCALAR && tl_dtype_is_int(v->type->dtype);
+      if (!is_number || !v->name || !is_stride_name(v->name, x->base->name))
+         continue;
+      if (v->uses)
+         return before;
+      before = v;
+   }
+   return NULL;
+}
+
+/* a + r * sar + c beside x + b * sxb + c, and nothing reads sab. */
+static bool
+check_batch(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   if (x->op->opcode != TL_OP_LOAD || !x->is_known || !tl_lint_is_argument(x->base) ||
+       !x->base->name || x->op->range.file != s->impl->main->file)
+      return false;
+   const TlValue *stride = unread_stride(f, x);
+   unsigned own = f->programs[x->pointers->id] | tl_lint_guard(f, x->op);
+   for (int axis = 0; stride && axis < TL_LINT_AXES; axis++) {
+      const TlLintAccess *load = moved_beside(f, x, TL_OP_LOAD, axis);
+      if (own >> axis & 1 || !load || !moved_beside(f, x, TL_OP_STORE, axis))
+         continue;
+      tl_report(s->diags, W0376, x->op->range, (unsigned)axis, x->base->name, load->base->name);
+      tl_help(
+         s->diags,
+         "'%.40s' is never read: move the pointers on by it, %.40s + tl.program_id(%d) * %.40s",
+         stride->name, x->base->name, axis, stride->name);
+      return true;
+   }
+   return false;
+}
+
+void
+tl_lint_rows(TlLintFacts *f)
+{
+   bool is_told[3] = {false};
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      is_told[0] = is_told[0] || check_row_end(f, x);
+      is_told[1] = is_told[1] || check_window(f, x);
+      is_told[2] = is_told[2] || check_batch(f, x);
+   }
+}
