@@ -144,7 +144,8 @@ class Unseen(Mistake):
              "mistakes_unseen_27.txt", "mistakes_unseen_28.txt", "mistakes_unseen_29.txt",
              "mistakes_unseen_30.txt", "mistakes_unseen_31.txt", "mistakes_unseen_33.txt",
              "mistakes_unseen_34.txt", "mistakes_unseen_35.txt", "mistakes_unseen_36.txt",
-             "mistakes_unseen_37.txt", "mistakes_unseen_38.txt", "mistakes_unseen_39.txt")
+             "mistakes_unseen_37.txt", "mistakes_unseen_38.txt", "mistakes_unseen_39.txt",
+             "mistakes_unseen_41.txt")
 
     @staticmethod
     def words(line):
