@@ -821,12 +821,13 @@ of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
                           array, name, name, f->buffer);
 }
 
-/* Programs that differ along one axis alone, and nothing in the index does. */
+/* Programs that differ along one axis alone, and nothing in the index of what both store does. */
 static const char *
 same_for_programs(const TlLaunched *l, const TlOp *access, const TlExecFault *f)
 {
+   bool both_store = access->opcode == TL_OP_STORE && f->text && strcmp(f->text, "writes") == 0;
    int axis = f->limit < 0 ? -1 : tl_index_lacks(l, access, f->program, f->other);
-   if (axis < 0)
+   if (axis < 0 || !both_store)
       return NULL;
    return tl_arena_printf(l->arena,
                           "the index has no part of program_id(%d), so that all %u programs along "
