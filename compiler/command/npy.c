@@ -190,21 +190,35 @@ not_npy(const unsigned char *first, size_t n)
           "numbers";
 }
 
+/* How the array gets elements of a type: the one that is wanted, or the parameter's. */
+static const char *
+converted(TlArena *arena, TlDtype want)
+{
+   if (want == TL_DTYPE_COUNT)
+      return "array.astype(..) of the parameter's type, numpy.int32 for *i32, numpy.float32 for "
+             "*fp32";
+   return tl_arena_printf(arena, "array.astype(numpy.%s)", tl_dtype_info[want].triton_name);
+}
+
 /* ": how", of elements that no kernel has. */
 static const char *
-other_elements(const char *descr)
+other_elements(TlArena *arena, const char *descr, TlDtype want)
 {
    switch (descr[0] == '>' ? '>' : descr[0] ? descr[1] : 0) {
    case '>':
       return ": its bytes are in the other order; save array.astype(array.dtype.newbyteorder('='))";
    case 'O':
-      return ": these are Python objects; save array.astype(numpy.float32)";
+      return tl_arena_printf(arena,
+                             ": these are Python objects; save %s, and of rows of unequal lengths "
+                             "array = numpy.concatenate(array) before",
+                             converted(arena, want));
    case 'c':
       return ": these are complex; save real and imaginary parts, array.view(numpy.float32) of "
              "'<c8'";
    case 'U':
    case 'S':
-      return ": these are texts; kernels take numbers: save array.astype(numpy.float32)";
+      return tl_arena_printf(arena, ": these are texts; kernels take numbers: save %s",
+                             converted(arena, want));
    case 'M':
    case 'm':
       return ": these are times; save array.astype(numpy.int64)";
@@ -256,7 +270,7 @@ read_header(TlArena *arena, FILE *f, TlDtype want, TlArray *out, uint64_t *data_
                           "write it again with numpy.save(file, array)");
    if (!dtype_of(h.descr, &file_dtype))
       return tl_not_taken(why, tl_arena_printf(arena, "its element type '%s' is not supported%s",
-                                               h.descr, other_elements(h.descr)));
+                                               h.descr, other_elements(arena, h.descr, want)));
    if (h.fortran && out->rank > 1)
       return tl_not_taken(why,
                           "it is stored in Fortran order; save numpy.ascontiguousarray(array)");

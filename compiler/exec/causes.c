@@ -1,5 +1,6 @@
 /* See causes.h.  Two coordinates are called rows and columns; columns lie beside each other. */
 #include "exec/causes.h"
+#include "exec/cause_index.h"
 #include "ir/control.h"
 #include "ir/walk.h"
 
@@ -634,6 +635,38 @@ argument_of(const TlLaunched *l, int64_t value)
    return found;
 }
 
+/* How many elements of the rows that r's step makes the accesses to the array reach together, each
+ * one part; 0: they are others. */
+static int64_t
+columns_reached(TlLaunched *l, const TlReach *r)
+{
+   const TlBlock *top = l->func->body->block;
+   int64_t end = 0;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach x;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &x) || x.arg != r->arg)
+         continue;
+      bool is_of_part = x.num == 2 && x.coord[0].step == r->coord[0].step && x.coord[1].step == 1 &&
+                        x.coord[1].num <= x.coord[0].step;
+      if (!is_of_part)
+         return 0;
+      int64_t here = x.start + x.coord[1].num;
+      end = here > end ? here : end;
+   }
+   return end;
+}
+
+/* Rows of two or three parts beside each other, all of which are read, and the index goes on by one
+ * part from row to row. */
+static bool
+is_part_of_row(TlLaunched *l, const TlReach *r)
+{
+   int64_t row = tl_reach_row(l, r->arg), step = r->coord[0].step;
+   return row && l->args[r->arg].shape_rank == 2 && r->num == 2 && r->coord[1].step == 1 &&
+          r->coord[0].step_name && r->coord[0].num > 1 && step < row && row % step == 0 &&
+          r->coord[0].num * row == tl_reach_count(l, r->arg) && columns_reached(l, r) == row;
+}
+
 bool
 tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
 {
@@ -647,6 +680,16 @@ tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
       *out = (TlOtherRows){.op = op, .array = array_text(l, r.arg), .step = r.coord[0].step};
       if ((is_turned || has_other_stride(l, &r)) && find_exchange(l, &r, grid, user, &x)) {
          out->help = exchange_text(l, &x);
+         return true;
+      }
+      if (is_part_of_row(l, &r)) {
+         long long row = tl_reach_row(l, r.arg), step = r.coord[0].step;
+         const char *name = r.coord[0].step_name;
+         out->help =
+            tl_arena_printf(l->arena,
+                            "%lld elements of each row are accessed, and the index goes on "
+                            "by '%s' = %lld, so that rows overlap: by %lld * %s",
+                            row, name, step, row / step, name);
          return true;
       }
       const char *length = has_other_stride(l, &r) ? argument_of(l, tl_reach_row(l, r.arg)) : NULL;
@@ -873,10 +916,37 @@ of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
    if (!tl_dtype_is_int(tl_type_elem(tl_result(load, 0)->type)->dtype))
       return of_rounded_index(l, access, f, array);
    name = name ? name : "i";
+   uint32_t bytes = f->elem_bytes ? f->elem_bytes : f->bytes;
+   const char *limit =
+      tl_index_limit(l, access, tl_result(load, 0), bytes ? (int64_t)(f->buffer_bytes / bytes) : 0);
+   if (limit)
+      return tl_arena_printf(l->arena,
+                             "the index comes of what '%s' holds: a mask, (%s >= 0) & (%s < %s), "
+                             "keeps out what is none%s",
+                             array, name, name, limit,
+                             *limit >= '0' && *limit <= '9'
+                                ? tl_arena_printf(l->arena, "; '%s' has %s here", f->buffer, limit)
+                                : "");
    return tl_arena_printf(l->arena,
-                          "the index comes of what '%s' holds: a mask, such as (%s >= 0) & (%s < "
-                          "rows), keeps out what is none",
-                          array, name, name);
+                          "the index comes of what '%s' holds: a mask, (%s >= 0) & (%s < n), where "
+                          "n is how many '%s' has of what it counts, keeps out what is none",
+                          array, name, name, f->buffer);
+}
+
+/* Programs that differ along one axis alone, and nothing in the index of what both store does. */
+static const char *
+same_for_programs(const TlLaunched *l, const TlOp *access, const TlExecFault *f)
+{
+   bool both_store = access->opcode == TL_OP_STORE && f->text && strcmp(f->text, "writes") == 0;
+   int axis = f->limit < 0 ? -1 : tl_index_lacks(l, access, f->program, f->other);
+   if (axis < 0 || !both_store)
+      return NULL;
+   return tl_arena_printf(l->arena,
+                          "the index has no part of program_id(%d), so that all %u programs along "
+                          "axis %d come to the same elements: add program_id(%d) times what one "
+                          "has; if they are to add up, atomic_add; if one is enough, a grid of 1 "
+                          "along that axis",
+                          axis, l->grid[axis], axis, axis);
 }
 
 /* ---- loops that count down ---- */
@@ -978,7 +1048,8 @@ tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
                     f->mask != TL_EXEC_MASK_BLOCK && f->mask != TL_EXEC_MASK_NO_CHECK;
    bool is_outside = is_beside && f->byte >= 0;
    bool is_left = f->kind == TL_FAULT_UNWRITTEN || f->kind == TL_FAULT_UNREAD;
-   const TlOp *op = is_beside || is_left ? access_at(l, f) : NULL;
+   bool is_race = f->kind == TL_FAULT_RACE;
+   const TlOp *op = is_beside || is_left || is_race ? access_at(l, f) : NULL;
    TlReach r;
    Exchange x;
    if (f->kind == TL_FAULT_ASSUME && !f->value)
@@ -986,6 +1057,12 @@ tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user)
    const char *loaded = op && is_beside ? of_loaded_index(l, op, f) : NULL;
    if (loaded)
       return loaded;
+   if (is_race)
+      return op ? same_for_programs(l, op, f) : NULL;
+   const char *shared =
+      op && f->kind == TL_FAULT_UNREAD && f->bytes ? tl_index_remainder(l, op, f->value) : NULL;
+   if (shared)
+      return shared;
    const char *down = op && is_left ? ends_before_zero(l, op, f) : NULL;
    if (down)
       return down;

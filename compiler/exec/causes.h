@@ -8,8 +8,8 @@
 /* The grid that the kernel's own expression gives for the arguments; false: it is given. */
 typedef bool TlGridFn(void *user, const TlExecArg *args, unsigned num, uint32_t grid[3]);
 
-/* The likeliest cause of BOUNDS, UNWRITTEN or UNREAD, as the help of its report; NULL: none is
- * known. */
+/* The likeliest cause of BOUNDS, RACE, UNWRITTEN or UNREAD, as the help of its report; NULL: none
+ * is known. */
 const char *tl_exec_cause(TlLaunched *l, const TlExecFault *f, TlGridFn *grid, void *user);
 /* An array of rows that an access takes for one of other rows.  False: there is none. */
 typedef struct TlOtherRows {

@@ -141,7 +141,7 @@ typedef struct TlExecFault {
    /* ASSERT: message; OVERFLOW, UNFIT: the type; NOT_FINITE: "nan", "inf"; RACE: what the other
     * program does; UNREAD: "rows"; ARGUMENT, UNSUPPORTED: what is wrong; NULL: see `own` */
    const char *text;
-   const char *cause; /* BOUNDS, UNWRITTEN, UNREAD: the likeliest, as a help (causes.h), or NULL */
+   const char *cause; /* BOUNDS, RACE, UNWRITTEN, UNREAD: the likeliest, as a help, or NULL */
    char own[192]; /* UNSUPPORTED: what is wrong, cut, when the words were made by the run; UNREAD:
                      the first that is left out, x[:, 3] */
 } TlExecFault;

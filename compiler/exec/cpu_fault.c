@@ -169,7 +169,9 @@ report_race(TlDiags *diags, const TlExecFault *f, const char *place)
                                                       f->other[0], f->other[1], f->other[2]);
    tl_report(diags, W0604, f->range, f->op, f->buffer, (long long)(f->byte / f->elem_bytes), other,
              f->text, place);
-   if (strcmp(f->op, "load") == 0 || strcmp(f->text, "reads") == 0)
+   if (f->cause)
+      tl_help(diags, "%s", f->cause);
+   else if (strcmp(f->op, "load") == 0 || strcmp(f->text, "reads") == 0)
       tl_help(diags,
               "programs run in any order and at once: where all are to find what was there before, "
               "store to another array than '%s'; where they add to it, use atomic_add; what needs "
@@ -307,7 +309,9 @@ report_not_finite(TlDiags *diags, const TlExecFault *f, const char *place)
        "0 has none, nor have negative numbers: add a small one, or take tl.maximum(x, 1e-6)"},
       {"sqrt", "negative numbers have none: tl.maximum(x, 0.0), or tl.abs(x)"},
       {"rsqrt", "0 has none, nor have negative numbers: add a small one, x + 1e-6"},
-      {"div", "0 divides nothing: add a small number to the divisor, or choose by tl.where before"},
+      {"div",
+       "0 divides nothing: add a small number to the divisor, of a root within it, sqrt(x + eps), "
+       "or choose by tl.where before"},
       {"cast", "fp16 ends at 65504: scale the values, or keep them in fp32 or bf16"},
    };
    tl_report(diags, W0610, f->range, f->op, f->text, place);

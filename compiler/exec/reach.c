@@ -406,6 +406,15 @@ tl_reach_of(TlLaunched *l, const TlOp *access, TlReach *out)
    return true;
 }
 
+bool
+tl_reach_number(const TlLaunched *l, const TlValue *v, int64_t *out)
+{
+   TlInterval r;
+   bool is_known = range_of(l, v, 0, &r) && r.lo == r.hi;
+   *out = is_known ? (int64_t)r.lo : 0;
+   return is_known;
+}
+
 int64_t
 tl_reach_count(const TlLaunched *l, unsigned arg)
 {

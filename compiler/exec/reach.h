@@ -45,6 +45,8 @@ typedef struct TlLaunched {
 
 /* False: it is not known.  An access in a branch is taken to be done. */
 bool tl_reach_of(TlLaunched *l, const TlOp *access, TlReach *out);
+/* An integer that is the same in all programs; false: it is not known. */
+bool tl_reach_number(const TlLaunched *l, const TlValue *v, int64_t *out);
 /* Elements of the buffer. */
 int64_t tl_reach_count(const TlLaunched *l, unsigned arg);
 /* Elements of a row, where the array is known to have rows; else 0. */

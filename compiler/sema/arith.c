@@ -842,7 +842,8 @@ tl_sema_condition(TlSema *s, const TlSv *v, TlRange range)
       tl_report(s->diags, E0289, range, tl_type_cstr(s->arena, x->type));
       tl_help(s->diags, "load and store take it as their mask; choose element by element with "
                         "tl.where(condition, a, b), or reduce the "
-                        "condition to a scalar with tl.max or tl.sum");
+                        "condition to a scalar: tl.min(condition) where it is to hold for all "
+                        "elements, as to skip a whole block, tl.max(condition) where for any");
       return NULL;
    }
    return tl_sema_cast(s, x, tl_type_scalar(s->types, TL_I1), range);

@@ -163,10 +163,39 @@ type_behind(TlSema *s, TlRange range)
    return tl_dtype_constant(s, word, &type) ? tl_arena_printf(s->arena, "tl.%s", word) : NULL;
 }
 
+/* torch.max(x, dim).indices: a reduction, sort and topk give the values alone. */
+static bool
+help_indices(TlSema *s, const TlSv *self, const char *name)
+{
+   bool is_index = tl_word_is_listed("indices", name);
+   if (self->kind != TL_SV_VALUE || (!is_index && !tl_word_is_listed("values", name)))
+      return false;
+   const TlOp *op = self->value->def;
+   bool is_reduced = op && op->opcode == TL_OP_REDUCE && op->num_args == 1;
+   const char *call = is_reduced ? tl_range_text(s, op->range) : "";
+   size_t len = strlen(call);
+   bool has_call = (strstr(call, "max(") || strstr(call, "min(")) && call[len - 1] == ')' &&
+                   len <= 80 && !strchr(call, '\n');
+   if (!is_index)
+      tl_help(s->diags, "there are no pairs of values and indices: it is the values, leave .%s out",
+              name);
+   else if (has_call)
+      tl_help(s->diags,
+              "%.3s gives the values alone; with the index it is: value, index = %.*s, "
+              "return_indices=True)",
+              strstr(call, "max(") ? "max" : "min", (int)len - 1, call);
+   else
+      tl_help(s->diags, "only values are given; for the greatest of a tile, value, index = "
+                        "tl.max(x, axis=0, return_indices=True) has both");
+   return true;
+}
+
 static void
 suggest_attribute(TlSema *s, const TlSv *self, const char *name)
 {
    if (!tl_wants_help(s->diags))
+      return;
+   if (help_indices(s, self, name))
       return;
    TlNearest n = {.name = name};
    bool is_tl = self->kind == TL_SV_MODULE && self->module->kind == TL_MOD_BUILTIN &&

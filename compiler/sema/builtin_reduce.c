@@ -111,7 +111,10 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
       if (is_of_count)
          tl_help(s->diags, "'%s' calls it with %u elements, %s", f->call->row->name, 2 * n,
                  n == 1 ? "as in def add(a, b): return a + b"
-                        : "those so far and then those that come");
+                 : n == 2
+                    ? "those so far and then those that come, as in def combine(a, b, next_a, "
+                      "next_b), which returns two"
+                    : "those so far and then those that come");
       return false;
    }
    if (got != n) {

@@ -298,17 +298,21 @@ help_split(TlSema *s, const TlCall *call, const TlType *t)
    for (unsigned d = 0; d < rank; d++)
       if (d != two)
          tl_sb_printf(&order, "%u, ", d);
-   for (unsigned d = 0; d + 1 < rank; d++)
-      tl_sb_printf(&shape, "%u, ", t->shape[d]);
+   for (unsigned d = 0; d + (two == rank) < rank; d++) /* without the 2, which comes last */
+      if (d != two)
+         tl_sb_printf(&shape, "%u, ", t->shape[d]);
    if (two < rank && rank == 2)
       tl_help(s->diags,
               "its first dimension is 2: tl.split(tl.trans(%s)) gives the two rows, halves of what "
               "they were reshaped from; tl.reshape(x, (n // 2, 2)) has neighbours in pairs",
               x);
    else if (two < rank)
-      tl_help(s->diags,
-              "its dimension %u is 2: tl.split(tl.permute(%s, (%s%u))) gives the two parts", two, x,
-              tl_sb_cstr(&order), two);
+      tl_help(
+         s->diags,
+         "its dimension %u is 2: tl.split(tl.permute(%s, (%s%u))) gives its two parts, as halves "
+         "of rows; neighbours in pairs, as of interleaved parts, gives "
+         "tl.split(tl.reshape(%s, (%s2)))",
+         two, x, tl_sb_cstr(&order), two, x, tl_sb_cstr(&shape));
    else if (last % 2)
       tl_help(s->diags, "the last dimension of %s is %u, and has no halves", x, last);
    else if (rank == 1)

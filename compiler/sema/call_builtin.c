@@ -296,8 +296,14 @@ bind_keyword(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs
    if (row->namespaces && (name[0] == '_' || strcmp(row->signature, "*args") == 0))
       return true; /* _semantic, _builder: Triton's own plumbing */
    tl_report(s->diags, E0253, args->kw_range[k], row->name, name);
-   const char *own = own_name(sig, name);
-   if (own)
+   const char *own = own_name(sig, name), *next = NULL, *next_own = NULL;
+   for (unsigned i = k + 1; i < args->num_kw && !next_own; i++) {
+      next = args->kw_name[i];
+      next_own = own_name(sig, next);
+   }
+   if (own && next_own && strcmp(own, next_own) != 0)
+      tl_help(s->diags, "it is called '%s', and '%.40s' is called '%s'", own, next, next_own);
+   else if (own)
       tl_help(s->diags, "it is called '%s'", own);
    else if (near.best && !tl_slip_help(row, TL_SLIP_HAS_NO, name))
       tl_help(s->diags, "did you mean '%s'?", near.best);

@@ -361,6 +361,14 @@ tl_is_call_of(const TlNode *n, const char *names)
            (f->kind == TL_AST_ATTRIBUTE && tl_word_is_listed(names, tl_ast_Attribute(f)->name)));
 }
 
+/* What the root is of, as it is written. */
+static const char *
+rooted(TlSema *s, const TlNode *call)
+{
+   const TlAstCall *c = tl_ast_Call(call);
+   return c->args.len ? tl_node_text(s, c->args.data[0]) : "x";
+}
+
 /* 1 / 1 + exp(-x), x / sqrt(v) + eps, rsqrt(v) + eps */
 static void
 check_quotient(TlSema *s, const TlAstBinary *b)
@@ -383,8 +391,16 @@ check_quotient(TlSema *s, const TlAstBinary *b)
    if (!by_one && !(adds_small && tl_is_call_of(q->right, "sqrt sqrt_rn")))
       return;
    tl_report(s->diags, W0367, left->range, text, sign, "the divisor");
-   tl_help(s->diags, "in parentheses it is: %.40s / (%.40s %s %.60s)", tl_node_text(s, q->left),
-           tl_node_text(s, q->right), sign, tl_node_text(s, right));
+   if (adds_small && tl_is_call_of(q->right, "sqrt sqrt_rn"))
+      tl_help(
+         s->diags,
+         "within the root, as norms have it: %.40s / sqrt(%.60s + %.40s); behind it, as Adam has "
+         "it: %.40s / (%.60s + %.40s)",
+         tl_node_text(s, q->left), rooted(s, q->right), tl_node_text(s, right),
+         tl_node_text(s, q->left), tl_node_text(s, q->right), tl_node_text(s, right));
+   else
+      tl_help(s->diags, "in parentheses it is: %.40s / (%.40s %s %.60s)", tl_node_text(s, q->left),
+              tl_node_text(s, q->right), sign, tl_node_text(s, right));
 }
 
 /* ---- loops that do not end ---- */

@@ -101,6 +101,8 @@ void tl_lint_running(TlLintFacts *f);
 /* The first reduction that was told of as none that is meant; or NULL. */
 const TlOp *tl_lint_extrema(TlLintFacts *f);
 void tl_lint_stores(TlLintFacts *f);
+void tl_lint_updates(TlLintFacts *f);
+void tl_lint_still(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 void tl_lint_neighbours(TlLintFacts *f);
 void tl_lint_rows(TlLintFacts *f);

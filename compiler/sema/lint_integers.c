@@ -171,6 +171,86 @@ check_inverted(TlLintFacts *f, const TlOp *op)
    return true;
 }
 
+/* ---- parts of a number ---- */
+/* Do both operations take them for the same kind of number: less the same one, times the same one,
+ * or joined? */
+static bool
+is_one_kind(const TlOp *p, const TlOp *q)
+{
+   if (p->opcode == TL_OP_JOIN)
+      return p == q;
+   if (p == q || p->opcode != q->opcode ||
+       (p->opcode != TL_OP_SUB && p->opcode != TL_OP_ADD && p->opcode != TL_OP_MUL))
+      return false;
+   for (unsigned i = 0; i < 2; i++)
+      for (unsigned k = 0; k < 2; k++)
+         if (tl_lint_is_same(tl_arg(p, i), tl_arg(q, k)))
+            return true;
+   return false;
+}
+
+static bool
+is_taken_alike(const TlValue *a, const TlValue *b, unsigned *steps)
+{
+   for (const TlUse *x = a->uses; x && ++*steps < MAX_STEPS; x = x->next) {
+      if ((x->user->opcode == TL_OP_CAST || x->user->opcode == TL_OP_BROADCAST) &&
+          is_taken_alike(tl_result(x->user, 0), b, steps))
+         return true;
+      for (const TlUse *y = b->uses; y && ++*steps < MAX_STEPS; y = y->next)
+         if (is_one_kind(x->user, y->user) ||
+             (y->user->opcode == TL_OP_CAST && is_taken_alike(a, tl_result(y->user, 0), steps)))
+            return true;
+   }
+   return false;
+}
+
+/* The low bits of x that '&' takes, `width` of them; NULL: nothing takes these. */
+static const TlValue *
+low_bits_of(const TlValue *x, unsigned width)
+{
+   uint64_t bits;
+   for (const TlUse *u = x->uses; u; u = u->next) {
+      const TlOp *op = u->user;
+      const TlValue *found = NULL;
+      if (op->opcode == TL_OP_AND && tl_is_const(tl_arg(op, tl_arg(op, 0) == x), &bits) &&
+          bits == (UINT64_C(1) << width) - 1)
+         found = tl_result(op, 0);
+      else if (op->opcode == TL_OP_CAST)
+         found = low_bits_of(tl_result(op, 0), width);
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+/* lo = (b & 0xF) - 8; hi = (b >> 4) - 8, of int8 */
+static bool
+check_high_bits(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   uint64_t by;
+   const TlValue *x = tl_lint_before_casts(tl_arg(op, 0));
+   const TlType *e = tl_type_elem(x->type);
+   bool is_signed = e->kind == TL_TYPE_SCALAR && tl_dtype_is_int(e->dtype) && e->dtype != TL_I1 &&
+                    tl_dtype_is_signed(e->dtype) && !s->impl->has_guessed_types;
+   unsigned bits = is_signed ? tl_dtype_info[e->dtype].bits : 0;
+   if (!bits || !tl_is_const(tl_arg(op, 1), &by) || !by || by >= bits ||
+       !tl_dtype_is_signed(tl_value_dtype(tl_result(op, 0))))
+      return false;
+   unsigned width = bits - (unsigned)by;
+   unsigned steps = 0;
+   const TlValue *low = width < 32 ? low_bits_of(x, width) : NULL;
+   if (!low || !is_taken_alike(low, tl_result(op, 0), &steps))
+      return false;
+   long long half = 1LL << (width - 1);
+   tl_report(s->diags, W0383, op->range, tl_dtype_info[e->dtype].text, -half, half - 1,
+             2 * half - 1);
+   tl_help(s->diags, "mask what was shifted, too: (%.40s) & %#llx, or load it as unsigned",
+           tl_range_text(s, op->range), 2 * half - 1);
+   tl_note(s->diags, N0200, low->def->range, "'&' is here");
+   return true;
+}
+
 /* ---- signs of what has none ---- */
 /* maximum(a - b, 0), a - b < 0 */
 static void
@@ -187,7 +267,7 @@ tl_lint_integers(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
    TlAnalysis *a = NULL;
-   bool is_shift_told = false, is_rounding_told = false;
+   bool is_shift_told = false, is_rounding_told = false, are_bits_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       bool is_shift = op->opcode == TL_OP_SHL || op->opcode == TL_OP_SHR;
       if ((op->opcode == TL_OP_CAST || op->opcode == TL_OP_NE) && check_inverted(f, op))
@@ -195,6 +275,7 @@ tl_lint_integers(TlLintFacts *f)
       if (op->range.file != f->s->impl->main->file)
          continue;
       check_sign(f, op);
+      are_bits_told = are_bits_told || (op->opcode == TL_OP_SHR && check_high_bits(f, op));
       if (!is_shift && op->opcode != TL_OP_CAST)
          continue;
       a = a ? a : tl_analysis_new(f->s->arena, f->func);

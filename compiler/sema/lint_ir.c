@@ -449,6 +449,8 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_running(&facts);
    const TlOp *told = tl_lint_extrema(&facts); /* it is no reduction that is meant */
    tl_lint_stores(&facts);
+   tl_lint_updates(&facts);
+   tl_lint_still(&facts);
    tl_lint_neighbours(&facts);
    tl_lint_rows(&facts);
    tl_lint_loops(&facts);

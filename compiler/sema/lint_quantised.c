@@ -229,12 +229,69 @@ check_range(TlLintFacts *f, const TlOp *op)
    return true;
 }
 
+/* The greatest size over a number above 1, kept away from 0: a scale to divide by; NULL: it is
+ * another. */
+static const TlOp *
+scale_of(const TlValue *v)
+{
+   double number;
+   unsigned steps = 0;
+   for (const TlOp *op = v->def; op; op = v->def) {
+      bool is_bound = op->opcode == TL_OP_MAX || op->opcode == TL_OP_ADD;
+      if (is_bound && tl_is_number(tl_arg(op, 1), &number))
+         v = tl_arg(op, 0);
+      else if (op->opcode == TL_OP_CAST || op->opcode == TL_OP_BROADCAST ||
+               op->opcode == TL_OP_SPLAT || tl_has_trait(op, TL_TRAIT_SAME_ELEMENTS))
+         v = tl_arg(op, 0);
+      else
+         break;
+   }
+   const TlOp *op = v->def;
+   bool is_divided = is_quotient(op) && tl_is_number(tl_arg(op, 1), &number) && number > 1;
+   bool is_made_less = op && op->opcode == TL_OP_MUL && tl_is_number(tl_arg(op, 1), &number) &&
+                       number > 0 && number < 1;
+   return is_divided || is_made_less ? greatest_size(tl_arg(op, 0), &steps) : NULL;
+}
+
+/* (x * (max(abs(x)) / 127)).to(int8) */
+static bool
+check_inverse(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   const TlValue *v = tl_arg(op, 0);
+   if (v->def && v->def->opcode == TL_OP_CAST && tl_dtype_is_int(tl_value_dtype(v)))
+      v = tl_arg(v->def, 0);
+   const TlOp *product = tl_dtype_is_float(tl_value_dtype(v)) ? before_rounding(v)->def : NULL;
+   for (unsigned i = 0; product && product->opcode == TL_OP_MUL && i < 2; i++) {
+      const TlValue *scale = tl_arg(product, i);
+      const TlOp *size = scale_of(scale);
+      if (!size || !is_of(tl_arg(product, 1 - i), size))
+         continue;
+      while (!scale->name && scale->def && scale->def->num_args == 1)
+         scale = tl_arg(scale->def, 0);
+      tl_report(s->diags, W0381, op->range, tl_dtype_info[tl_value_dtype(tl_result(op, 0))].text);
+      if (scale->name)
+         tl_help(s->diags,
+                 "divide by '%.40s': what it is made of is the greatest, which becomes "
+                 "the greatest of the type",
+                 scale->name);
+      tl_note(s->diags, N0200, product->range, "it is multiplied here");
+      return true;
+   }
+   return false;
+}
+
 static void
 check_conversion(TlLintFacts *f, const TlOp *op)
 {
    TlSema *s = f->s;
    const TlType *to = tl_type_elem(tl_result(op, 0)->type);
    const TlValue *v = tl_arg(op, 0);
+   bool is_short = to->kind == TL_TYPE_SCALAR && tl_dtype_info[to->dtype].bits == 8 &&
+                   tl_type_elem(v->type)->kind == TL_TYPE_SCALAR &&
+                   op->range.file == s->impl->main->file;
+   if (is_short && check_inverse(f, op))
+      return;
    if (to->kind != TL_TYPE_SCALAR || to->dtype != TL_I8 ||
        tl_type_elem(v->type)->kind != TL_TYPE_SCALAR || op->range.file != s->impl->main->file ||
        check_range(f, op) || !tl_dtype_is_float(tl_value_dtype(v)))

@@ -307,14 +307,75 @@ check_logarithm(TlLintFacts *f, const TlOp *log)
    return true;
 }
 
+/* ---- one scale twice ---- */
+/* Does an exponential take it, scaled, chosen or relative to a maximum? */
+static bool
+is_exponent(const TlValue *v, unsigned *steps)
+{
+   for (const TlUse *u = v->uses; u && ++*steps < MAX_STEPS; u = u->next) {
+      const TlOp *op = u->user;
+      bool goes_on = is_move(op) || op->opcode == TL_OP_SELECT || op->opcode == TL_OP_MUL ||
+                     op->opcode == TL_OP_ADD || (op->opcode == TL_OP_SUB && tl_arg(op, 0) == v);
+      if (is_exponential(op) || (goes_on && is_exponent(tl_result(op, 0), steps)))
+         return true;
+   }
+   return false;
+}
+
+/* The number that all elements are, or v itself. */
+static const TlValue *
+one_for_all(const TlValue *v)
+{
+   v = before_moves(v);
+   return v->def && v->def->opcode == TL_OP_SPLAT ? before_moves(tl_arg(v->def, 0)) : v;
+}
+
+/* The product with the argument that the operand of a dot is; NULL: it is none. */
+static const TlOp *
+product_with(const TlValue *v, const TlValue *scale)
+{
+   const TlOp *op = before_moves(v)->def;
+   for (unsigned i = 0; op && op->opcode == TL_OP_MUL && i < 2; i++)
+      if (one_for_all(tl_arg(op, i)) == scale || product_with(tl_arg(op, i), scale))
+         return op;
+   return NULL;
+}
+
+/* q = q * scale; exp(dot(q, k) * scale) */
+static bool
+check_scale(TlLintFacts *f, const TlOp *op)
+{
+   TlSema *s = f->s;
+   for (unsigned i = 0; i < 2; i++) {
+      const TlValue *scale = one_for_all(tl_arg(op, i));
+      const TlOp *dot = before_moves(tl_arg(op, 1 - i))->def;
+      unsigned steps = 0;
+      if (!dot || dot->opcode != TL_OP_DOT || !tl_lint_is_argument(scale) || !scale->name ||
+          scale->type->kind != TL_TYPE_SCALAR || !tl_dtype_is_float(scale->type->dtype))
+         continue;
+      const TlOp *first[2] = {product_with(tl_arg(dot, 0), scale),
+                              product_with(tl_arg(dot, 1), scale)};
+      if (!first[0] == !first[1] || !is_exponent(tl_result(op, 0), &steps))
+         continue;
+      const TlOp *at = first[0] ? first[0] : first[1];
+      tl_report(s->diags, W0384, op->range, scale->name);
+      tl_help(s->diags, "leave it out here, or there: the exponents have %.40s * %.40s",
+              scale->name, scale->name);
+      tl_note(s->diags, N0200, at->range, "the operand is scaled here");
+      return true;
+   }
+   return false;
+}
+
 void
 tl_lint_softmax(TlLintFacts *f)
 {
    const TlBlock *top = f->func->body->block;
-   bool are_axes_told = false, is_log_told = false;
+   bool are_axes_told = false, is_log_told = false, is_scale_told = false;
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       bool is_own = op->range.file == f->s->impl->main->file;
       bool is_log = op->opcode == TL_OP_LOG || op->opcode == TL_OP_LOG2;
+      is_scale_told = is_scale_told || (is_own && op->opcode == TL_OP_MUL && check_scale(f, op));
       are_axes_told = are_axes_told || (is_own && check_axes(f, op));
       is_log_told = is_log_told || (is_own && is_log && check_logarithm(f, op));
    }

@@ -255,6 +255,22 @@ grows(const TlType *before, const TlType *now)
    return false;
 }
 
+/* Of two floats the wider one keeps what rounds add up. */
+static void
+help_dtype(TlSema *s, TlDtype before, TlDtype now)
+{
+   const TlDtypeInfo *a = &tl_dtype_info[before], *b = &tl_dtype_info[now];
+   bool is_wider = tl_dtype_is_float(before) && tl_dtype_is_float(now) && b->bits > a->bits;
+   if (is_wider)
+      tl_help(s->diags,
+              "start with dtype=tl.%s, in which a sum stays exact, and convert once behind the "
+              "loop; or convert it with .to(tl.%s), in each round",
+              b->triton_name, a->triton_name);
+   else
+      tl_help(s->diags, "convert it with .to(tl.%s), or start with %s", a->triton_name,
+              b->triton_name);
+}
+
 static void
 report_type_change(TlSema *s, const Carried *c, const TlVar *v)
 {
@@ -273,9 +289,7 @@ report_type_change(TlSema *s, const Carried *c, const TlVar *v)
    } else if (x && v->value.kind == TL_SV_VALUE &&
               tl_type_same_shape(x->type, v->value.value->type) &&
               tl_type_elem(x->type)->kind == TL_TYPE_SCALAR)
-      tl_help(s->diags, "convert it with .to(tl.%s), or start with %s",
-              tl_dtype_info[tl_type_elem(x->type)->dtype].triton_name,
-              tl_dtype_info[tl_type_elem(now)->dtype].triton_name);
+      help_dtype(s, tl_type_elem(x->type)->dtype, tl_type_elem(now)->dtype);
    else if (x && v->value.kind == TL_SV_VALUE && x->type->rank == 0 &&
             tl_type_is_tile(v->value.value->type) &&
             tl_type_elem(v->value.value->type)->kind == TL_TYPE_SCALAR)

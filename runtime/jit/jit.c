@@ -352,10 +352,15 @@ key_of(const TlJitSource *s, const TlJitParam *p, const TilecArg *a, TlArgKey *k
    bool align = specialize && !p->decl->no_align && !p->says[0]; /* else as written */
    if (a->kind != TILEC_ARG_SCALAR)
       return pointer_key(s, p, a, align, key);
-   if (p->is_annotated && p->is_pointer)
-      return misfit(s, p,
-                    "is a pointer and is given a number: give an array or a buffer; an "
-                    "address goes by tilec_ptr, in Python tilec.Pointer");
+   if (p->is_annotated && p->is_pointer) {
+      char why[224];
+      snprintf(why, sizeof why,
+               "is a pointer and is given a number, argument %td of the launch: give an array or a "
+               "buffer, and the arguments in the order of the kernel's parameters; an address goes "
+               "by tilec_ptr, in Python tilec.Pointer",
+               p - s->params + 1);
+      return misfit(s, p, why);
+   }
    key->dtype = (uint8_t)(p->is_annotated && p->dtype ? p->dtype : int_type(p, a));
    char from = tl_dtype_kind(a->dtype), to = tl_dtype_kind(key->dtype);
    if ((from == 'I' || from == 'U') && (to == 'I' || to == 'U')) {

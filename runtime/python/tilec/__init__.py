@@ -651,6 +651,10 @@ class _Reader:
         _meet_torch()
         device = getattr(a, "device", None)
         kind = getattr(device, "type", "cuda")
+        if kind == "meta":
+            raise TypeError("a tensor on 'meta' has a shape and no memory, and cannot be a kernel argument: "
+                            "torch.empty_like(tensor, device=\"cuda\"), or \"cpu\", has memory, and "
+                            "module.to_empty(device=..) gives it to a module")
         if kind not in ("cuda", "cpu"):
             raise TypeError("arrays on '%s' cannot be kernel arguments; those on the CPU and on a GPU "
                             "can: tensor.to(\"cuda\")" % kind)

@@ -150,7 +150,9 @@ def _instead(dtype):
     if str(getattr(dtype, "byteorder", "=")) in "><" and getattr(dtype, "kind", "") in "iufc":
         return ": this machine's byte order is dtype.newbyteorder('=')"
     if "complex" in str(dtype):
-        return ": real and imaginary parts are passed as an array of floats"
+        return ": real and imaginary parts are passed as an array of floats, %s" % (
+            "torch.view_as_real(tensor)" if str(dtype).startswith("torch.") else
+            "array.view(numpy.float%d)" % (4 * getattr(dtype, "itemsize", 8)))
     if getattr(dtype, "kind", "") in "Mm":
         return ": times are passed as whole numbers, array.astype(numpy.int64)"
     if getattr(dtype, "kind", "") in "USTO":

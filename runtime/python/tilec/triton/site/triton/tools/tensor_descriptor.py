@@ -22,6 +22,13 @@ def _is_floating_point(dtype):
     return dtype.is_floating_point if hasattr(dtype, "is_floating_point") else dtype.kind == "f"
 
 
+def _block_of(block, rank):
+    """A block of so many dimensions: the one that is given, cut, or with sides of 1, or of its own, before it."""
+    block = list(block)
+    side = block[0] if len(block) == 1 and rank == 2 else 1
+    return [side] * (rank - len(block)) + block[max(0, len(block) - rank):]
+
+
 @dataclass
 class TensorDescriptor:
     base: Any
@@ -37,8 +44,9 @@ class TensorDescriptor:
                                 "found %r" % (name, getattr(self, name)))
         rank = len(self.shape)
         assert rank == len(self.strides) == len(self.block_shape), \
-            "rank mismatch: shape has %d entries, strides %d, block_shape %d" \
-            % (rank, len(self.strides), len(self.block_shape))
+            "rank mismatch: shape has %d entries, strides %d, block_shape %d: each has one for each " \
+            "dimension of the tensor, as block_shape=%s" \
+            % (rank, len(self.strides), len(self.block_shape), _block_of(self.block_shape, rank))
         assert 0 < rank <= 5, "rank must be 1 to 5, not %d" % rank
         assert self.strides[-1] == 1, \
             "the last dimension must be contiguous, its stride 1; got %s" % (self.strides,)
