@@ -162,8 +162,8 @@ first_stop(const Sink *s, TlOp *op, const TlOp *product, const TlValue *sum)
 {
    const TlOp *last = product->block->last;
    for (; op != last; op = op->next)
-      if (!(may_pass(op) || is_plain_barrier(s, op)) || reads(op, sum) || writes_operand(op, product, tl_meets_here) ||
-          splits_registers(s, op, product))
+      if (!(may_pass(op) || is_plain_barrier(s, op)) || reads(op, sum) ||
+          writes_operand(op, product, tl_meets_here) || splits_registers(s, op, product))
          return op;
    return NULL;
 }
