@@ -484,6 +484,8 @@ hangs_on_a_number(const Checker *c, const TlDiag *d)
       TL_DIAG_E0334, TL_DIAG_E0342, TL_DIAG_E0344, TL_DIAG_E0345, TL_DIAG_E0346};
    if (d->code == TL_DIAG_E0302) /* not so of what is no number: tl.sum(x, axis="0") */
       return tells_a_number(d->text) && has_unknown_constant(c);
+   if (d->code == TL_DIAG_E0346) /* len() of what may be a tuple */
+      return strstr(d->text, " of constexpr int ");
    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
       if (d->code == codes[i])
          return true;
