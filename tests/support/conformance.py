@@ -41,7 +41,8 @@ twelve cases failed each (99.4 % passed): seed 53 on 2026-11-26, 2,018 of 2,030;
 2,011 of 2,023; seed 71281 on 2026-11-28 on an H200, 2,006 of 2,018, its twelve those of the table below; so were
 those of seeds 60917 and 84431 on 2026-11-29 on an H200, 2,011 of 2,023 and 2,009 of 2,021, and of 91127 and 55301 later that
 day, with `import triton` failing without the drop-in, 2,017 of 2,029 and 2,006 of 2,018, and of 20461 and 68977 in the evening,
-2,015 of 2,027 and 2,010 of 2,022, and of 31337 and 90210 at night, 2,013 of 2,025 and 2,016 of 2,028.
+2,015 of 2,027 and 2,010 of 2,022, and of 31337 and 90210 at night, 2,013 of 2,025 and 2,016 of 2,028;
+of 52711 and 90833 on 2026-11-30 2,005 of 2,017 and 2,023 of 2,035.
 The column of the CPU executor is of 2026-11-27 (seeds 2027 and 77117), on a busy machine: `test_load_store_same_ptr`
 (65 million programs) ran by itself, in 95 seconds in place of the 60 of the others. Three more samples (seeds 90210,
 70707 and 31337) failed in no other test the same day: 1,826 of 1,852, 1,827 of 1,852 and 1,826 of 1,850 (98.7 %), and
