@@ -313,11 +313,13 @@ check_bare_grid(TlLintFacts *f, const TlLintAccess *x)
    return false;
 }
 
-/* def k(x, y, n, BLOCK: constexpr), where nothing asks for n. */
+/* def k(x, y, n, BLOCK: constexpr), where nothing asks for n, nor the grid: grid=(n,) has a program
+ * for each of them. */
 static bool
 check_bare_unused(TlLintFacts *f, const TlLintAccess *x)
 {
    const TlBlock *top = f->func->body->block;
+   const TlNode *grid = tl_lint_own_grid(f);
    bool goes_on = false;
    for (unsigned i = 0; i < x->sum.num; i++)
       goes_on |=
@@ -328,7 +330,8 @@ check_bare_unused(TlLintFacts *f, const TlLintAccess *x)
    for (unsigned i = 0; goes_on && i < top->num_args; i++) {
       const TlValue *n = top->args[i];
       if (n->uses || n->type->kind != TL_TYPE_SCALAR || !n->name ||
-          !tl_word_is_listed("n N numel size n_elements num_elements length total", n->name))
+          !tl_word_is_listed("n N numel size n_elements num_elements length total", n->name) ||
+          (grid && tl_lint_is_written(tl_node_text(f->s, grid), n->name)))
          continue;
       tl_report(f->s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
       tl_help(f->s->diags, "'%s' is never used: mask=offsets < %s", n->name, n->name);
