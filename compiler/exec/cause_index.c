@@ -168,26 +168,28 @@ tl_index_limit(const TlLaunched *l, const TlOp *access, const TlValue *index, in
    return tl_arena_printf(l->arena, "%lld", (long long)(count / step));
 }
 
+/* What was loaded counts for nothing of it, unless `through` has it looked through. */
 static bool
-has_program(const TlValue *v, int axis, unsigned depth)
+has_program(const TlValue *v, int axis, bool through, unsigned depth)
 {
    const TlOp *op = v->def;
    if (!op)
       return !is_argument(v); /* of a loop */
    if (op->opcode == TL_OP_PROGRAM_ID)
       return tl_attr_int(op, TL_ATTR_AXIS) == axis;
-   if (op->opcode == TL_OP_LOAD)
+   if (op->opcode == TL_OP_LOAD && !through)
       return false;
    if (op->num_regions || depth > MAX_DEPTH)
       return true; /* maybe */
    for (unsigned i = 0; i < op->num_args; i++)
-      if (has_program(tl_arg(op, i), axis, depth + 1))
+      if (has_program(tl_arg(op, i), axis, through, depth + 1))
          return true;
    return false;
 }
 
 int
-tl_index_lacks(const TlLaunched *l, const TlOp *access, const uint32_t *one, const uint32_t *other)
+tl_index_lacks(const TlLaunched *l, const TlOp *access, const uint32_t *one, const uint32_t *other,
+               bool *is_loaded)
 {
    int axis = -1;
    for (int d = 0; d < 3; d++) {
@@ -197,7 +199,10 @@ tl_index_lacks(const TlLaunched *l, const TlOp *access, const uint32_t *one, con
          return -1;
       axis = d;
    }
-   return axis >= 0 && l->grid[axis] > 1 && !has_program(tl_arg(access, 0), axis, 0) ? axis : -1;
+   if (axis < 0 || l->grid[axis] < 2 || has_program(tl_arg(access, 0), axis, false, 0))
+      return -1;
+   *is_loaded = has_program(tl_arg(access, 0), axis, true, 0);
+   return axis;
 }
 
 /* The remainder by `count` that v is computed with, of a whole index. */

@@ -12,8 +12,9 @@ const char *tl_index_limit(const TlLaunched *l, const TlOp *access, const TlValu
 /* "kvh = h % group", of a remainder by `count` in the index; NULL: there is none. */
 const char *tl_index_remainder(const TlLaunched *l, const TlOp *access, int64_t count);
 /* The axis of the grid along which alone both programs differ, and whose program_id the index has
- * nothing of, but for what was loaded; -1: none. */
+ * nothing of, but for what was loaded; -1: none.  *is_loaded: where that comes from moves along
+ * it. */
 int tl_index_lacks(const TlLaunched *l, const TlOp *access, const uint32_t *one,
-                   const uint32_t *other);
+                   const uint32_t *other, bool *is_loaded);
 
 #endif

@@ -204,6 +204,26 @@ size_of_lanes(TlLaunched *l, const TlReach *r)
    return NULL;
 }
 
+/* The integer argument, but for the one of the name, that is as many; NULL: none or several are. */
+static const char *
+other_of_value(const TlLaunched *l, const char *but, long long count)
+{
+   const TlBlock *top = l->func->body->block;
+   const char *found = NULL;
+   for (unsigned i = 0; i < top->num_args && i < l->num_args; i++) {
+      const TlValue *v = top->args[i];
+      bool is_number = v->type->kind == TL_TYPE_SCALAR && tl_dtype_is_int(v->type->dtype) &&
+                       v->name && !l->args[i].is_buffer;
+      if (!is_number || strcmp(v->name, but) == 0 ||
+          tl_bits_to_int(v->type->dtype, l->args[i].bits) != count)
+         continue;
+      if (found)
+         return NULL;
+      found = v->name;
+   }
+   return found;
+}
+
 static const char *
 left_alone(TlLaunched *l, const TlReach *r)
 {
@@ -217,7 +237,14 @@ left_alone(TlLaunched *l, const TlReach *r)
                              "nothing moves the index from row to row: the program's number, or "
                              "the loop's index, times the stride, which is %lld",
                              (long long)c->num);
-   if (c->limit >= 0 && c->limit < count && c->natural >= c->limit)
+   bool is_cut = c->limit >= 0 && c->limit < count && c->natural >= c->limit;
+   const char *other = is_cut && c->limit_name ? other_of_value(l, c->limit_name, count) : NULL;
+   if (other)
+      return tl_arena_printf(l->arena,
+                             "the mask ends at %s, and '%s' has %lld elements, as many as '%s': "
+                             "take it by the index that goes to '%s'",
+                             number_text(l, c->limit_name, c->limit), name, count, other, other);
+   if (is_cut)
       return tl_arena_printf(l->arena,
                              "nothing gets so far: the mask ends at %s, and '%s' has %lld "
                              "elements%s",
@@ -933,14 +960,42 @@ of_loaded_index(TlLaunched *l, const TlOp *access, const TlExecFault *f)
                           array, name, name, f->buffer);
 }
 
+/* Is the value computed from what was loaded from the same array, as a sum in place is? */
+static bool
+is_update_of(const TlLaunched *l, const TlValue *v, int arg, unsigned depth)
+{
+   enum { MAX_DEPTH = 16 };
+   const TlOp *op = v->def;
+   if (!op || op->num_regions || depth > MAX_DEPTH)
+      return false;
+   if (op->opcode == TL_OP_LOAD)
+      return tl_exec_argument_of(l->func, tl_arg(op, 0)) == arg;
+   for (unsigned i = 0; i < op->num_args; i++)
+      if (is_update_of(l, tl_arg(op, i), arg, depth + 1))
+         return true;
+   return false;
+}
+
 /* Programs that differ along one axis alone, and nothing in the index of what both store does. */
 static const char *
 same_for_programs(const TlLaunched *l, const TlOp *access, const TlExecFault *f)
 {
    bool both_store = access->opcode == TL_OP_STORE && f->text && strcmp(f->text, "writes") == 0;
-   int axis = f->limit < 0 ? -1 : tl_index_lacks(l, access, f->program, f->other);
+   bool is_loaded = false, is_several = false;
+   int axis = f->limit < 0 ? -1 : tl_index_lacks(l, access, f->program, f->other, &is_loaded);
    if (axis < 0 || !both_store)
       return NULL;
+   const TlOp *load = is_loaded ? loaded_index(tl_arg(access, 0), 0, &is_several) : NULL;
+   int arg = load && !is_several ? tl_exec_argument_of(l->func, tl_arg(load, 0)) : -1;
+   const char *array = arg < 0 ? NULL : l->func->body->block->args[arg]->name;
+   int own = tl_exec_argument_of(l->func, tl_arg(access, 0));
+   if (is_loaded && own >= 0 && is_update_of(l, tl_arg(access, 1), own, 0))
+      return tl_arena_printf(l->arena,
+                             "the index comes of %s, the same for both programs, and "
+                             "one of both sums is lost: atomic_add(pointers, what is added) in "
+                             "place of load, '+' and store",
+                             array ? tl_arena_printf(l->arena, "what '%s' holds", array)
+                                   : "what was loaded");
    return tl_arena_printf(l->arena,
                           "the index has no part of program_id(%d), so that all %u programs along "
                           "axis %d come to the same elements: add program_id(%d) times what one "

@@ -510,6 +510,42 @@ is_beside_comparison(TlSema *s, TlRange range)
    return is_before || *end == '<' || *end == '>' || (strchr("=!", *end) && end[1] == '=');
 }
 
+/* x = x.to(tl.float16); x >> 4: the conversion of whole numbers that v is; NULL: it is none. */
+static const TlOp *
+conversion_of_int(const TlSv *v)
+{
+   const TlValue *value = v->kind == TL_SV_VALUE ? v->value : NULL;
+   while (value && value->def &&
+          (tl_has_trait(value->def, TL_TRAIT_SAME_ELEMENTS) || value->def->opcode == TL_OP_CAST)) {
+      const TlType *from = tl_type_elem(tl_arg(value->def, 0)->type);
+      if (value->def->opcode == TL_OP_CAST && from->kind == TL_TYPE_SCALAR &&
+          tl_dtype_is_int(from->dtype))
+         return value->def;
+      value = tl_arg(value->def, 0);
+   }
+   return NULL;
+}
+
+/* True: bits of what was an integer are asked for, and that is told of. */
+static bool
+help_converted(TlSema *s, TlAstOp op, const TlSv *v)
+{
+   const TlOp *cast = conversion_of_int(v);
+   if (!cast)
+      return false;
+   TlDtype from = tl_type_elem(tl_arg(cast, 0)->type)->dtype;
+   TlDtype to = tl_type_elem(tl_result(cast, 0)->type)->dtype;
+   const char *name = tl_arg(cast, 0)->name ? tl_arg(cast, 0)->name : "x";
+   tl_help(s->diags,
+           "take the bits before the conversion, while they are whole: '%s' of the %s, and "
+           ".to(tl.%s) of the result; %s has the number's leading digits alone",
+           tl_ast_op_text[op],
+           tl_arena_printf(s->arena, "%s '%.40s'", tl_dtype_info[from].text, name),
+           tl_dtype_info[to].triton_name, tl_dtype_info[to].text);
+   tl_note(s->diags, N0200, cast->range, "it is converted here");
+   return true;
+}
+
 static TlSv
 undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -537,6 +573,8 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
    else if (op == TL_AST_OP_FLOORDIV)
       tl_help(s->diags, "'//' is for integers; for floats use tl.floor(a / b)");
    else if (has_quotient(s, a, range) || has_quotient(s, b, range))
+      return tl_sv_poison();
+   else if (help_converted(s, op, a) || help_converted(s, op, b))
       return tl_sv_poison();
    else if (is_float(a) || is_float(b))
       tl_help(s->diags, "bits are those of integers: x.to(tl.int32), or x.to(tl.int32, "

@@ -446,6 +446,51 @@ help_tile_mask(TlSema *s, const TlCall *call, unsigned i, const char *pointer, c
               pointer, offsets);
 }
 
+/* The load of a tile of the type's shape, from an address that is written as an argument of the
+ * kernel and offsets, of which v is made; NULL: there is none. */
+static const TlOp *
+load_behind(const TlValue *v, const TlType *tile, unsigned depth)
+{
+   enum { MAX_DEPTH = 12 };
+   const TlOp *op = v->def;
+   if (!op || op->num_regions || depth > MAX_DEPTH)
+      return NULL;
+   if (op->opcode == TL_OP_LOAD) {
+      const TlValue *at = tl_arg(op, 0);
+      bool is_same = at->type->rank == tile->rank &&
+                     memcmp(at->type->shape, tile->shape, tile->rank * sizeof *tile->shape) == 0;
+      return is_same && at->def && at->def->opcode == TL_OP_ADDPTR ? op : NULL;
+   }
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlOp *found = load_behind(tl_arg(op, i), tile, depth + 1);
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+/* "row * n + cols", of the load from x + row * n + cols that a stored value is made of; NULL: it is
+ * of none, or of one that is written in another way. */
+static const char *
+offsets_of_load(TlSema *s, const TlCall *call, const TlType *tile)
+{
+   enum { MOST = 80 };
+   bool is_stored = reduction_for(call->row->name, "") && call->num_args > 1 &&
+                    call->args[1].kind == TL_SV_VALUE && tl_type_is_tile(call->args[1].value->type);
+   const TlOp *load = is_stored ? load_behind(call->args[1].value, tile, 0) : NULL;
+   const TlValue *base = load ? tl_arg(load, 0) : NULL;
+   const char *text = load ? tl_range_text(s, base->def->range) : NULL;
+   while (base && base->def &&
+          (base->def->opcode == TL_OP_ADDPTR || base->def->opcode == TL_OP_SPLAT ||
+           base->def->opcode == TL_OP_BROADCAST))
+      base = tl_arg(base->def, 0);
+   size_t len = base && base->name ? strlen(base->name) : 0;
+   if (!len || base->def || strncmp(text, base->name, len) != 0 ||
+       strncmp(text + len, " + ", 3) != 0 || strchr(text, '\n') || strlen(text + len + 3) > MOST)
+      return NULL;
+   return text + len + 3;
+}
+
 void
 tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
 {
@@ -455,6 +500,9 @@ tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
                             ? tl_arena_printf(s->arena, "tl.arange(0, %u)", tile->shape[0])
                             : tl_arena_printf(s->arena, "offsets of the shape %s",
                                               tl_shape_text(s, tile->rank, tile->shape));
+   const char *loaded = offsets_of_load(s, call, tile);
+   offsets = loaded ? tl_arena_printf(s->arena, "%s, as the load has that it comes from", loaded)
+                    : offsets;
    const char *reduction = reduction_for(call->row->name, param);
    tl_report(s->diags, E0320, tl_call_arg_range(call, i), param, call->row->name,
              tl_type_cstr(s->arena, tile));
@@ -886,8 +934,13 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          tl_report(s->diags, E0306, range, what, call->row->name, tl_sv_text(s, &items[i]));
          const char *help =
             items[i].kind == TL_SV_TYPE ? tl_slip_help(call->row, TL_SLIP_WRONG, what) : NULL;
+         const char *text = tl_range_text(s, range);
          if (help)
             tl_help(s->diags, "%s", help);
+         else if (items[i].kind == TL_SV_FLOAT && strchr(text, '/') && !strchr(text, '\n'))
+            tl_help(s->diags,
+                    "'/' gives a fraction, of whole numbers too: '//' in %.80s gives a whole one",
+                    text);
          else
             (void)help_word(s, call, &items[i]);
       }

@@ -1,6 +1,7 @@
 /* Expressions.  Every form gives a TlSv; a value known at compile time stays known, an operator
  * with a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node
  * that finds it; every other node passes poison on in silence. */
+#include "sema/generic.h"
 #include "sema/help.h"
 #include "sema/impl.h"
 #include "sema/text.h"
@@ -816,6 +817,35 @@ iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t
    return true;
 }
 
+/* What gives several values where the statement at `range` asks a call that gives one for them. */
+static const char *
+several_of_call(TlSema *s, TlRange range)
+{
+   static const struct {
+      const char *call, *way;
+   } ways[] = {
+      {"topk",
+       "tl.topk gives the values alone.  For their indices too take k rounds of best, at = "
+       "tl.max(x, axis=0, return_indices=True), each followed by x = tl.where(i == at, "
+       "-float(\"inf\"), x) where i is tl.arange over x; or put each index into the low bits of "
+       "its key, an integer"},
+      {"sort",
+       "tl.sort gives the values alone.  For their indices too put each index into the low bits "
+       "of its key, an integer: s = tl.sort((x.to(tl.int64) << 32) | i); s & 0xffffffff are the "
+       "indices then"},
+      {"max min", "tl.max and tl.min give two values, the second the index, with "
+                  "return_indices=True"},
+      {"argmax argmin", "tl.argmax and tl.argmin give the index alone; both are tl.max(x, axis, "
+                        "return_indices=True)"},
+   };
+   const TlNode *at = tl_written_at(s, range).statement;
+   const TlNode *value = at && at->kind == TL_AST_ASSIGN ? tl_ast_Assign(at)->value : NULL;
+   for (size_t i = 0; value && i < sizeof ways / sizeof ways[0]; i++)
+      if (tl_is_call_of(value, ways[i].call))
+         return ways[i].way;
+   return NULL;
+}
+
 bool
 tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
 {
@@ -855,7 +885,11 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       tl_report(s->diags, E0224, range, tl_sv_describe(s, v));
       tl_blame_sv(s, v, TL_WANT_OTHER);
       const char *text = tl_range_text(s, range);
-      if (tl_sv_is_runtime(v) && strchr(text, ','))
+      const char *several =
+         tl_sv_is_runtime(v) && strchr(text, ',') ? several_of_call(s, range) : NULL;
+      if (several)
+         tl_help(s->diags, "it is one value, and '%.40s' are several names: %s", text, several);
+      else if (tl_sv_is_runtime(v) && strchr(text, ','))
          tl_help(s->diags,
                  "it is one value, and '%.40s' are several names: write one; a tile is taken apart "
                  "by tl.split or tl.reshape; tl.max(x, axis, return_indices=True) gives two "

@@ -103,6 +103,7 @@ const TlOp *tl_lint_extrema(TlLintFacts *f);
 void tl_lint_stores(TlLintFacts *f);
 void tl_lint_updates(TlLintFacts *f);
 void tl_lint_still(TlLintFacts *f);
+void tl_lint_effects(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 void tl_lint_neighbours(TlLintFacts *f);
 void tl_lint_rows(TlLintFacts *f);

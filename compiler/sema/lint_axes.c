@@ -481,6 +481,83 @@ check_choice(TlLintFacts *f, const TlOp *op)
    return range && report_turned(f, op, range, d, "condition", "tile");
 }
 
+/* ---- values of columns spread along rows ---- */
+/* A value for each element of one dimension that v, of two, is made of, spread along axis d; NULL:
+ * there is none, or of `d` it is no load with the range. */
+static const TlOp *
+spread_load(const TlValue *v, unsigned d, const TlOp *range, const TlValue **spread,
+            unsigned *steps)
+{
+   const TlOp *op = v->def;
+   if (!op || v->type->rank != 2 || ++*steps > MAX_STEPS)
+      return NULL;
+   if (op->opcode == TL_OP_EXPAND_DIMS && tl_arg(op, 0)->type->rank == 1) {
+      const TlOp *load = tl_lint_before_casts(tl_arg(op, 0))->def;
+      Lanes l = {.num = 0};
+      if (!load || load->opcode != TL_OP_LOAD || (tl_attr_int(op, TL_ATTR_AXIS) == 0) != (d == 1))
+         return NULL;
+      find_lanes(&l, tl_arg(load, 0));
+      *spread = tl_result(op, 0);
+      return l.num == 1 && l.range[0] == range ? load : NULL;
+   }
+   bool goes_on = op->opcode == TL_OP_BROADCAST || op->opcode == TL_OP_CAST ||
+                  op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB || op->opcode == TL_OP_MUL ||
+                  op->opcode == TL_OP_DIV;
+   for (unsigned i = 0; goes_on && i < op->num_args; i++) {
+      const TlOp *found = spread_load(tl_arg(op, i), d, range, spread, steps);
+      if (found)
+         return found;
+   }
+   return NULL;
+}
+
+/* The one axis of the grid that the programs' bits are. */
+static int
+only_axis(unsigned programs)
+{
+   for (int axis = 0; axis < TL_LINT_AXES; axis++)
+      if (programs == 1u << axis)
+         return axis;
+   return -1;
+}
+
+/* v = load(x + j, j < N); store(c + i[:, None] * N + j[None, :], t * v[:, None]) */
+static bool
+check_stored_spread(TlLintFacts *f, const TlOp *store)
+{
+   static const char *const lines[2] = {"rows", "columns"};
+   TlSema *s = f->s;
+   const TlValue *pointers = tl_arg(store, 0);
+   Lanes in[2] = {{.num = 0}, {.num = 0}};
+   const TlLintAccess *x = NULL;
+   for (size_t i = 0; i < f->all.len; i++)
+      x = f->all.data[i].op == store ? &f->all.data[i] : x;
+   if (!x || pointers->type->rank != 2 || pointers->type->shape[0] != pointers->type->shape[1])
+      return false;
+   find_lanes_of_tile(in, pointers);
+   for (unsigned d = 0; d < 2; d++) {
+      TlTerm stride;
+      TlSum index;
+      unsigned steps = 0;
+      const TlValue *spread = NULL;
+      if (in[0].num != 1 || in[1].num != 1 || in[0].range[0] == in[1].range[0] ||
+          !tl_lint_index(f, x, d, &stride, &index))
+         continue;
+      const TlOp *load = spread_load(tl_arg(store, 1), d, in[1 - d].range[0], &spread, &steps);
+      int axis = load ? only_axis(f->programs[tl_arg(load, 0)->id]) : -1;
+      if (axis < 0 || tl_lint_has_program(&index, axis) ||
+          !tl_lint_index(f, x, 1 - d, &stride, &index) || !tl_lint_has_program(&index, axis))
+         continue;
+      const char *name = tl_result(load, 0)->name;
+      tl_report(s->diags, W0388, spread->def->range, lines[1 - d], lines[d]);
+      tl_help(s->diags, "write %.40s%s", name ? name : "it", d ? "[:, None]" : "[None, :]");
+      tl_note(s->diags, N0200, load->range,
+              tl_arena_printf(s->arena, "it is loaded here, one for each of the %s", lines[1 - d]));
+      return true;
+   }
+   return false;
+}
+
 /* ---- values of rows beside values of columns ---- */
 static const TlOp *
 reduction_here(const TlValue *v)
@@ -526,9 +603,10 @@ tl_lint_axes(TlLintFacts *f)
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
       bool is_own = op->range.file == main;
       bool is_access = tl_has_trait(op, TL_TRAIT_ACCESS);
-      if (is_own && (check_spread(f, op) || check_choice(f, op) || check_mixed(f, op) ||
-                     (is_access && check_pointers(f, op)) ||
-                     (op->opcode == TL_OP_STORE && check_stored(f, op))))
+      if (is_own &&
+          (check_spread(f, op) || check_choice(f, op) || check_mixed(f, op) ||
+           (is_access && check_pointers(f, op)) ||
+           (op->opcode == TL_OP_STORE && (check_stored(f, op) || check_stored_spread(f, op)))))
          return;
    }
 }

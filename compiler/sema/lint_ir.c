@@ -451,6 +451,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_stores(&facts);
    tl_lint_updates(&facts);
    tl_lint_still(&facts);
+   tl_lint_effects(&facts);
    tl_lint_neighbours(&facts);
    tl_lint_rows(&facts);
    tl_lint_loops(&facts);

@@ -230,7 +230,8 @@ raw_error(Lines *l, TlRaw r)
          e->help = "a product is written with '*', as in 2 * x; a name does not begin with a digit";
       else if (isdigit((unsigned char)text[0]) && isdigit((unsigned char)text[len - 1]) &&
                memchr(text, 'x', r.end - r.begin) && text[0] != '0')
-         e->help = "several sizes are separated by ',', as in 16, 16; a product is 16 * 16";
+         e->help = "several sizes are separated by ',', as in 16, 16 (--grid=16,16 of a launch); a "
+                   "product is 16 * 16";
       return e;
    }
    case TL_DIAG_E0121:

@@ -625,15 +625,23 @@ pick(void *source, const TilecLaunch *launch, const TilecArg *args, size_t num_a
 
 /* ---- Host executors -------------------------------------------------------------------------- */
 
+typedef struct HostRun {
+   TlJit *jit;
+   char message[3072]; /* the fault's, with its notes and its help */
+} HostRun;
+
 /* The report has the place, the program and the line already where it is one of the executor's. */
 static TilecStatus
-explain_fault(TlJit *jit, TilecStatus status, const TilecFault *f)
+explain_fault(const HostRun *h, TilecStatus status, const TilecFault *f)
 {
+   TlJit *jit = h->jit;
    char text[1200], range[128] = "";
    size_t place = strlen(f->file);
    if (status != TILEC_FAULT || (place && strncmp(f->message, f->file, place) == 0))
       return tl_core_fail(jit->rt, status,
-                          f->message[0] ? f->message : tilec_status_string(status));
+                          h->message[0]   ? h->message
+                          : f->message[0] ? f->message
+                                          : tilec_status_string(status));
    if (f->argument[0])
       snprintf(range, sizeof range, " ('%s' element %lld, valid %lld to %lld)", f->argument,
                (long long)f->element, (long long)f->valid_begin, (long long)f->valid_end - 1);
@@ -646,7 +654,7 @@ explain_fault(TlJit *jit, TilecStatus status, const TilecFault *f)
 static void
 on_print(void *user, const char *line, size_t len)
 {
-   TlJit *jit = user;
+   TlJit *jit = ((HostRun *)user)->jit;
    char text[1024];
    snprintf(text, sizeof text, "%.*s\n", (int)(len < 1000 ? len : 1000), line);
    jit->on_text(jit->user, text);
@@ -655,15 +663,25 @@ on_print(void *user, const char *line, size_t len)
 static void
 on_warning(void *user, const char *text, size_t len)
 {
-   TlJit *jit = user;
+   TlJit *jit = ((HostRun *)user)->jit;
    (void)len; /* it ends there */
    jit->on_text(jit->user, text);
+}
+
+static void
+on_fault(void *user, const char *text, size_t len)
+{
+   HostRun *h = user;
+   size_t most = sizeof h->message - 1;
+   while (len > most && most && text[most] != '\n') /* whole lines of it */
+      most--;
+   snprintf(h->message, sizeof h->message, "%.*s", (int)(len > most ? most : len), text);
 }
 
 static bool
 find_memory(void *user, uint64_t address, TilecMemory *out)
 {
-   return tl_core_memory(((TlJit *)user)->rt, address, out);
+   return tl_core_memory(((HostRun *)user)->jit->rt, address, out);
 }
 
 static TilecStatus
@@ -672,6 +690,7 @@ run(void *state, void *program, const uint32_t grid[3], const TilecArg *args,
 {
    TlJit *jit = state;
    TilecFault fault = {0};
+   HostRun h = {.jit = jit};
    TilecHostLaunch launch = {
       .struct_size = sizeof launch,
       .mode = tilec_runtime_executor(jit->rt) == TILEC_ON_SIM ? TILEC_HOST_SIM : TILEC_HOST_CPU,
@@ -680,13 +699,14 @@ run(void *state, void *program, const uint32_t grid[3], const TilecArg *args,
       .num_args = num_args,
       .num_threads = tl_core_threads(jit->rt),
       .on_print = jit->on_text ? on_print : NULL,
+      .on_fault = on_fault,
       .memory = find_memory,
       .on_warning = jit->warns ? on_warning : NULL,
       .written = written,
-      .user = jit,
+      .user = &h,
    };
    TilecStatus status = tilec_program_run_cpu(program, &launch, &fault);
-   return status == TILEC_OK ? status : explain_fault(jit, status, &fault);
+   return status == TILEC_OK ? status : explain_fault(&h, status, &fault);
 }
 
 /* ---- Attaching ------------------------------------------------------------------------------- */

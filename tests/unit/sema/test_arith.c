@@ -221,7 +221,7 @@ static const struct {
    {"x = load(f + o, cache_modifier=\".xx\")", {"E0307", ".ca .cg .cv"}},
    {"x = load(f + o, eviction_policy=\"first\")", {"E0307"}},
    {"store(cp + o, tf)", {"E0322", "'cp + o'"}},
-   {"store(f, tf)", {"E0320", "tl.arange"}},
+   {"store(f, tf)", {"E0320", "f + o, as the load has"}},
    {"store(f + o, tf[:, None] + zeros((16, 16), float32))", {"E0291"}},
    {"store(f + o, tf, mask=ti)", {"E0321"}},
    {"store(f + o, tf, mask=1)", {"E0321", "i32"}},

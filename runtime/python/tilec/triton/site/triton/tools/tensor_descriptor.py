@@ -29,6 +29,16 @@ def _block_of(block, rank):
     return [side] * (rank - len(block)) + block[max(0, len(block) - rank):]
 
 
+def _ways_of_strides(base, strides):
+    """What to do where the last of the strides is not 1."""
+    name, copy = ("tensor", "tensor.contiguous()") if hasattr(base, "data_ptr") else \
+        ("array", "numpy.ascontiguousarray(array)")
+    if len(strides) < 2 or strides[-2] != 1:
+        return "; %s is a copy whose is 1" % copy
+    return "; it is turned over: take %s, or a descriptor of the %s as it lies, and turn each tile in the " \
+        "kernel, desc.load(..).T" % (copy, name)
+
+
 @dataclass
 class TensorDescriptor:
     base: Any
@@ -49,7 +59,8 @@ class TensorDescriptor:
             % (rank, len(self.strides), len(self.block_shape), _block_of(self.block_shape, rank))
         assert 0 < rank <= 5, "rank must be 1 to 5, not %d" % rank
         assert self.strides[-1] == 1, \
-            "the last dimension must be contiguous, its stride 1; got %s" % (self.strides,)
+            "the last dimension must be contiguous, its stride 1; got %s%s" \
+            % (self.strides, _ways_of_strides(self.base, list(self.strides)))
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
             address = _address(self.base)
             assert address % 16 == 0, "base must be 16-byte aligned; its address is %#x, as of a slice: " \
