@@ -54,12 +54,13 @@ skip_blank(const char *p)
    return p;
 }
 
-const char *
-tl_parameter_end(const char *p)
+/* The first of the characters `ends` outside of brackets and quotes, or the end of the text. */
+static const char *
+end_at(const char *p, const char *ends)
 {
    int depth = 0;
    char quote = 0;
-   for (; *p && (depth || quote || *p != ','); p++) {
+   for (; *p && (depth || quote || !strchr(ends, *p)); p++) {
       if (quote)
          quote = *p == quote ? 0 : quote;
       else if (*p == '\'' || *p == '"')
@@ -70,21 +71,16 @@ tl_parameter_end(const char *p)
    return p;
 }
 
-/* Behind the argument that begins there: at the comma, or at the bracket that ends the call. */
+const char *
+tl_parameter_end(const char *p)
+{
+   return end_at(p, ",");
+}
+
 const char *
 tl_argument_end(const char *p)
 {
-   int depth = 0;
-   char quote = 0;
-   for (; *p && (depth || quote || (*p != ',' && *p != ')')); p++) {
-      if (quote)
-         quote = *p == quote ? 0 : quote;
-      else if (*p == '\'' || *p == '"')
-         quote = *p;
-      else
-         depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
-   }
-   return p;
+   return end_at(p, ",)");
 }
 
 static const Signature *

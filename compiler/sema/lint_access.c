@@ -362,8 +362,26 @@ place_of_sum(TlLintFacts *f, const TlLintAccess *x, int axis)
    return place.file == x->op->range.file ? place : x->op->range;
 }
 
-static bool
-has_rounds(const TlSum *s)
+bool
+tl_lint_has_any_program(const TlSum *s)
+{
+   for (int axis = 0; axis < TL_LINT_AXES; axis++)
+      if (tl_lint_has_program(s, axis))
+         return true;
+   return false;
+}
+
+const TlValue *
+tl_lint_before_moves(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_BROADCAST ||
+                     v->def->opcode == TL_OP_SPLAT || tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS)))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
+bool
+tl_lint_has_rounds(const TlSum *s)
 {
    for (unsigned i = 0; i < s->num; i++)
       for (unsigned k = 0; k < s->term[i].num; k++)
@@ -423,7 +441,7 @@ check_overlap(TlLintFacts *f, const TlLintAccess *x)
          if (u->dim < 0 || u->num || u->scale <= 0 || pid->scale % u->scale ||
              pid->scale / u->scale >= (int64_t)type->shape[u->dim])
             continue;
-         if (pid->scale != 1 && has_rounds(&x->sum))
+         if (pid->scale != 1 && tl_lint_has_rounds(&x->sum))
             continue;
          if (x->op->opcode == TL_OP_LOAD &&
              (pid->scale != 1 || !has_strided_peer(f, x, axis, u->dim)))

@@ -36,6 +36,8 @@ bool tl_lint_is_round(const TlTerm *t);     /* a multiple of the number of a loo
 bool tl_lint_is_argument(const TlValue *v); /* of the kernel */
 /* What it was before conversions. */
 const TlValue *tl_lint_before_casts(const TlValue *v);
+/* Before casts, spreading, and what only changes the shape. */
+const TlValue *tl_lint_before_moves(const TlValue *v);
 /* Are they one value, or computed in the same way of the same ones? */
 bool tl_lint_is_same(const TlValue *a, const TlValue *b);
 /* Is v computed from the other one? */
@@ -48,6 +50,9 @@ int tl_lint_axis(const TlTerm *t);
  * False: it moves by no one stride. */
 bool tl_lint_index(TlLintFacts *f, const TlLintAccess *x, unsigned d, TlTerm *stride, TlSum *index);
 bool tl_lint_has_program(const TlSum *s, int axis);
+bool tl_lint_has_any_program(const TlSum *s);
+/* Has a loop's round a part in it? */
+bool tl_lint_has_rounds(const TlSum *s);
 bool tl_lint_has_dim(const TlSum *s, int d);
 /* What is added whichever values there are; 0: nothing is. */
 int64_t tl_lint_constant(const TlSum *s);

@@ -90,15 +90,6 @@ check_unchanged(TlLintFacts *f, const TlLintAccess *x)
 }
 
 /* ---- a causal mask the wrong way round ---- */
-static const TlValue *
-before_moves(const TlValue *v)
-{
-   while (v->def && (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_BROADCAST ||
-                     v->def->opcode == TL_OP_SPLAT || tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS)))
-      v = tl_arg(v->def, 0);
-   return v;
-}
-
 /* Has the place v the axis's program, and does the loop's round not move it? */
 static bool
 is_place_of(TlLintFacts *f, const TlValue *v, const TlOp *loop, int axis)
@@ -109,15 +100,6 @@ is_place_of(TlLintFacts *f, const TlValue *v, const TlOp *loop, int axis)
           !tl_lint_comes_from(v, tl_for_index(loop));
 }
 
-static bool
-has_any_program(const TlSum *s)
-{
-   for (int axis = 0; axis < TL_LINT_AXES; axis++)
-      if (tl_lint_has_program(s, axis))
-         return true;
-   return false;
-}
-
 /* start + lanes: the places of a round */
 static bool
 is_place_of_round(TlLintFacts *f, const TlValue *v, const TlOp *loop)
@@ -126,8 +108,8 @@ is_place_of_round(TlLintFacts *f, const TlValue *v, const TlOp *loop)
    const TlValue *base;
    const TlOp *op = v->def;
    for (unsigned i = 0; op && op->opcode == TL_OP_ADD && i < 2; i++)
-      if (before_moves(tl_arg(op, i)) == tl_for_index(loop))
-         return tl_value_sum(f->affine, v, &sum, &base) && !base && !has_any_program(&sum);
+      if (tl_lint_before_moves(tl_arg(op, i)) == tl_for_index(loop))
+         return tl_value_sum(f->affine, v, &sum, &base) && !base && !tl_lint_has_any_program(&sum);
    return false;
 }
 
@@ -138,8 +120,8 @@ keeps_what_is_behind(TlLintFacts *f, const TlOp *op, const TlOp *loop, int axis)
    bool is_below = op->opcode == TL_OP_LE || op->opcode == TL_OP_LT;
    if (!is_below && op->opcode != TL_OP_GE && op->opcode != TL_OP_GT)
       return false;
-   const TlValue *low = before_moves(tl_arg(op, !is_below));
-   const TlValue *high = before_moves(tl_arg(op, is_below));
+   const TlValue *low = tl_lint_before_moves(tl_arg(op, !is_below));
+   const TlValue *high = tl_lint_before_moves(tl_arg(op, is_below));
    return is_place_of(f, low, loop, axis) && is_place_of_round(f, high, loop);
 }
 
@@ -181,7 +163,7 @@ check_causal(TlLintFacts *f, const TlOp *op)
    int axis = loop && tl_result(op, 0)->type->rank == 2 ? axis_of_end(f, loop) : -1;
    const TlOp *compare = axis < 0 ? NULL : turned_comparison(f, tl_arg(op, 0), loop, axis);
    double other;
-   if (!compare || !tl_is_number(before_moves(tl_arg(op, 2)), &other))
+   if (!compare || !tl_is_number(tl_lint_before_moves(tl_arg(op, 2)), &other))
       return false;
    static const struct {
       TlOpcode op;
@@ -269,7 +251,7 @@ is_random(TlSema *s, const TlOp *compare)
 {
    const char *text = tl_range_text(s, compare->range);
    text = strncmp(text, "tl.", 3) == 0 ? text + 3 : text;
-   const TlValue *v = before_moves(tl_arg(compare, 0));
+   const TlValue *v = tl_lint_before_moves(tl_arg(compare, 0));
    const TlSource *src = v->def ? tl_source(s->sources, v->def->range.file) : NULL;
    return strncmp(text, "rand(", 5) == 0 || (src && strstr(src->name, "random.tile"));
 }
@@ -279,16 +261,18 @@ static bool
 check_dropout(TlLintFacts *f, const TlOp *op)
 {
    TlSema *s = f->s;
-   const TlOp *compare = op->opcode == TL_OP_SELECT ? before_moves(tl_arg(op, 0))->def : NULL;
+   const TlOp *compare =
+      op->opcode == TL_OP_SELECT ? tl_lint_before_moves(tl_arg(op, 0))->def : NULL;
    const TlOp *div = compare ? tl_lint_before_casts(tl_arg(op, 1))->def : NULL;
    if (!div || div->opcode != TL_OP_DIV ||
        (compare->opcode != TL_OP_GT && compare->opcode != TL_OP_GE) ||
        op->range.file != s->impl->main->file)
       return false;
-   const TlValue *p = before_moves(tl_arg(compare, 1));
+   const TlValue *p = tl_lint_before_moves(tl_arg(compare, 1));
    double other;
-   if (!tl_lint_is_argument(p) || !p->name || before_moves(tl_arg(div, 1)) != p ||
-       !is_random(s, compare) || !tl_is_number(before_moves(tl_arg(op, 2)), &other) || other != 0)
+   if (!tl_lint_is_argument(p) || !p->name || tl_lint_before_moves(tl_arg(div, 1)) != p ||
+       !is_random(s, compare) || !tl_is_number(tl_lint_before_moves(tl_arg(op, 2)), &other) ||
+       other != 0)
       return false;
    tl_report(s->diags, W0389, div->range, p->name, p->name);
    tl_help(s->diags,

@@ -4,15 +4,6 @@
 #include "ir/walk.h"
 #include "sema/lint_access.h"
 
-static const TlValue *
-before_moves(const TlValue *v)
-{
-   while (v->def && (v->def->opcode == TL_OP_CAST || v->def->opcode == TL_OP_BROADCAST ||
-                     v->def->opcode == TL_OP_SPLAT || tl_has_trait(v->def, TL_TRAIT_SAME_ELEMENTS)))
-      v = tl_arg(v->def, 0);
-   return v;
-}
-
 static const TlOp *
 loop_around(const TlOp *op)
 {
@@ -34,20 +25,10 @@ placed(const TlValue *lanes, const TlOp *loop)
             return found;
       }
       for (unsigned i = 0; op->opcode == TL_OP_ADD && i < 2; i++)
-         if (before_moves(tl_arg(op, i)) == tl_for_index(loop))
+         if (tl_lint_before_moves(tl_arg(op, i)) == tl_for_index(loop))
             return tl_result(op, 0);
    }
    return NULL;
-}
-
-static bool
-has_iteration(const TlSum *s)
-{
-   for (unsigned i = 0; i < s->num; i++)
-      for (unsigned k = 0; k < s->term[i].num; k++)
-         if (s->term[i].factor[k].is_iteration)
-            return true;
-   return false;
 }
 
 /* A place among all, such as pid * BLOCK + lanes, that no round moves. */
@@ -56,12 +37,8 @@ is_place_of_program(TlLintFacts *f, const TlValue *v)
 {
    TlSum sum;
    const TlValue *base;
-   if (!tl_value_sum(f->affine, v, &sum, &base) || base || has_iteration(&sum) || sum.num < 2)
-      return false;
-   for (int axis = 0; axis < TL_LINT_AXES; axis++)
-      if (tl_lint_has_program(&sum, axis))
-         return true;
-   return false;
+   return tl_value_sum(f->affine, v, &sum, &base) && !base && !tl_lint_has_rounds(&sum) &&
+          sum.num >= 2 && tl_lint_has_any_program(&sum);
 }
 
 /* where(m[:, None] >= lanes[None, :], ..), where the round has start + lanes */
@@ -72,7 +49,8 @@ check_comparison(TlLintFacts *f, const TlOp *op, const TlOp *loop)
    bool is_order = op->opcode == TL_OP_GE || op->opcode == TL_OP_GT || op->opcode == TL_OP_LE ||
                    op->opcode == TL_OP_LT;
    for (unsigned i = 0; is_order && i < 2; i++) {
-      const TlValue *lanes = before_moves(tl_arg(op, i)), *other = before_moves(tl_arg(op, 1 - i));
+      const TlValue *lanes = tl_lint_before_moves(tl_arg(op, i)),
+                    *other = tl_lint_before_moves(tl_arg(op, 1 - i));
       bool is_lanes = lanes->def && lanes->def->opcode == TL_OP_ARANGE &&
                       !tl_attr_int(lanes->def, TL_ATTR_START) && lanes->name;
       const TlValue *place = is_lanes && is_place_of_program(f, other) ? placed(lanes, loop) : NULL;
