@@ -51,6 +51,7 @@ typedef struct Checker {
    bool has_wrong_launch; /* an error was reported of one */
    unsigned given_trials; /* of what launches give, so far */
    const char **forced;   /* by parameter, what a launch gives it; NULL: guessed */
+   const char **launched; /* by parameter, the type that all launches in the file give; or NULL */
    Blamed blamed[MAX_BLAMED]; /* did not fit and led to no guess yet */
    unsigned num_blamed;
    bool needs_other; /* one of them does, which nothing describes */
@@ -122,6 +123,8 @@ entry_of(const Checker *c, unsigned i, unsigned variant)
       return c->forced[i];
    if (!p->is_pointer)
       return scalar;
+   if (c->launched[i] && c->launched[i][0] == '*')
+      return c->launched[i];
    return tl_arena_printf(c->s->arena, "*%s", p->has_want ? scalar : variants[variant].element);
 }
 
@@ -582,12 +585,31 @@ is_of_types(const TlDiag *d)
    return d->code != TL_DIAG_E0200 && d->code != TL_DIAG_E0201;
 }
 
+static bool
+is_launched_type(const Checker *c, unsigned i)
+{
+   return c->launched[i] && strcmp(c->guesses[i].entry, c->launched[i]) == 0;
+}
+
+static bool
+has_launched_pointer(const Checker *c)
+{
+   for (unsigned i = 0; i < c->kernel->num_params; i++)
+      if (c->params[i].is_pointer && is_launched_type(c, i))
+         return true;
+   return false;
+}
+
 static void
 report_one(Checker *c, const TlDiag *d, const char *typing)
 {
    TlDiags *to = c->s->diags;
    tl_diags_repeat(to, d);
-   if (typing && d->severity == TL_SEV_ERROR && is_of_types(d))
+   if (!typing || d->severity != TL_SEV_ERROR || !is_of_types(d))
+      return;
+   if (has_launched_pointer(c))
+      tl_note(to, N0210, tl_launches_of(c->s, c->kernel->name)->data[0]->node.range, typing);
+   else
       tl_note(to, N0207, c->kernel->name_range, typing);
 }
 
@@ -873,7 +895,7 @@ static bool
 has_guessed_type(const Checker *c)
 {
    for (unsigned i = 0; i < c->kernel->num_params; i++)
-      if (c->guesses[i].is_used && !c->kernel->params[i].is_constexpr)
+      if (c->guesses[i].is_used && !c->kernel->params[i].is_constexpr && !is_launched_type(c, i))
          return true;
    return false;
 }
@@ -1119,6 +1141,34 @@ check_launch_args(Checker *c, const TlAstCall *call, const Param *params, unsign
    return false;
 }
 
+/* The type that the text of a launch gives a parameter; NULL: it does not tell. */
+static const char *
+launched_type(Checker *c, const TlAstCall *call, const TlLaunchArg *arg)
+{
+   if (arg->kind == TL_ARG_INT || arg->kind == TL_ARG_FLOAT)
+      return tl_arg_kind_entry(arg->kind);
+   const char *dtype = arg->node ? tl_array_dtype(c->s, &call->node, arg->node) : NULL;
+   return dtype ? tl_arena_printf(c->s->arena, "*%s", dtype) : NULL;
+}
+
+/* Types that all launches of the kernel in the file agree on. */
+static void
+find_launched_types(Checker *c)
+{
+   const TlKernelInfo *k = c->kernel;
+   const TlCalls *calls = tl_launches_of(c->s, k->name);
+   TlLaunchArg *args = tl_new_array(c->s->arena, TlLaunchArg, k->num_params + 1);
+   for (size_t n = 0; calls && n < calls->len; n++) {
+      tl_launch_args(c->s, k, calls->data[n], args);
+      for (unsigned i = 0; i < k->num_params; i++) {
+         const char *type =
+            k->params[i].is_constexpr ? NULL : launched_type(c, calls->data[n], &args[i]);
+         bool is_kept = type && (n == 0 || (c->launched[i] && strcmp(c->launched[i], type) == 0));
+         c->launched[i] = is_kept ? type : NULL;
+      }
+   }
+}
+
 /* More trials of it cost little. */
 static bool
 is_small(const TlFunc *f)
@@ -1316,6 +1366,7 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
    c.spec.may_return = !k->is_launched;
    c.params = tl_new_array(s->arena, Param, k->num_params + 1);
    c.forced = tl_new_array(s->arena, const char *, k->num_params + 1);
+   c.launched = tl_new_array(s->arena, const char *, k->num_params + 1);
    c.guesses = tl_new_array(s->arena, TlGuess, k->num_params + 1);
    unsigned errors_before = s->diags->num_errors;
    if (!tl_check_launches(s, k) || has_bad_annotation(s, k))
@@ -1328,6 +1379,8 @@ tl_sema_check(TlSema *s, const TlSpecialization *spec, const TlKernelInfo *k)
       memset(hints, 0, (k->num_params + 1) * sizeof *hints);
       tl_const_hints(s, k, hints, false);
    }
+   if (!c.has_wrong_launch && !k->is_inner)
+      find_launched_types(&c);
    unsigned worlds = num_worlds(&c);
    for (c.world = 0; c.world < worlds; c.world++) {
       unsigned errors = s->diags->num_errors;

@@ -40,6 +40,10 @@ const char *tl_arg_kind_text(TlArgKind kind);
 /* As an entry of a signature; NULL: nothing is known. */
 const char *tl_arg_kind_entry(TlArgKind kind);
 
+/* What the elements of the array are that an expression at `at` is, as an entry of a signature,
+ * "i32"; NULL: its text does not tell. */
+const char *tl_array_dtype(TlSema *s, const TlNode *at, const TlNode *n);
+
 /* Of an expression in the function around `at`, or in a lambda there. */
 TlArgKind tl_expression_kind(TlSema *s, const TlNode *at, const TlNode *n);
 
