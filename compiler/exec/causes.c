@@ -393,28 +393,34 @@ too_far_in_last_round(TlLaunched *l, const TlReach *r)
    return NULL;
 }
 
-/* numpy's strides, which are in bytes: in elements all that is reached is the array, exactly. */
+/* numpy's strides, which are in bytes: in elements all that is reached is the array, exactly.
+ * Dimensions whose elements lie side by side may have none. */
 static const char *
 strides_in_bytes(TlLaunched *l, const TlReach *r)
 {
    const TlType *elem = tl_type_elem(l->func->body->block->args[r->arg]->type)->elem;
    int64_t size = elem->kind == TL_TYPE_SCALAR ? tl_dtype_info[elem->dtype].bytes : 1;
    int64_t end = r->start + 1;
+   const TlCoord *first = NULL; /* of those whose stride is an argument */
    TlSb sb;
    tl_sb_init(&sb, l->arena);
    for (unsigned i = 0; i < r->num; i++) {
       const TlCoord *c = &r->coord[i];
-      if (!c->step_name || c->step % size)
+      bool is_element = !c->step_name && c->step == 1; /* columns that are written without one */
+      if (!is_element && (!c->step_name || c->step % size))
          return NULL;
-      end += (c->num - 1) * (c->step / size);
-      tl_sb_printf(&sb, "%s%s=%lld", i ? ", " : "", c->step_name, (long long)(c->step / size));
+      end += (c->num - 1) * (is_element ? 1 : c->step / size);
+      if (is_element)
+         continue;
+      tl_sb_printf(&sb, "%s%s=%lld", first ? ", " : "", c->step_name, (long long)(c->step / size));
+      first = first ? first : c;
    }
-   if (size == 1 || !r->num || end != tl_reach_count(l, r->arg))
+   if (size == 1 || !first || end != tl_reach_count(l, r->arg))
       return NULL;
    return tl_arena_printf(l->arena,
                           "'%s' is %lld, the stride in bytes, as numpy has it; a kernel counts "
-                          "elements, here of %lld bytes: %s",
-                          r->coord[0].step_name, (long long)r->coord[0].step, (long long)size,
+                          "elements, here of %lld bytes: %s (.strides // .itemsize)",
+                          first->step_name, (long long)first->step, (long long)size,
                           tl_sb_cstr(&sb));
 }
 

@@ -71,6 +71,38 @@ next_word(const char **p, const char **word)
    return len;
 }
 
+/* The constraints for so many words: those behind the last of a kind are like it, those that are
+ * too many are left out. */
+static const char *
+with_counts(TlArena *arena, const char *constraints, unsigned num_out, unsigned num_in)
+{
+   TlSb all, clobbers;
+   tl_sb_init(&all, arena);
+   tl_sb_init(&clobbers, arena);
+   for (unsigned is_in = 0; is_in < 2; is_in++) {
+      const char *p = constraints[strspn(constraints, " ")] ? constraints : NULL;
+      const char *last = is_in ? "r" : "=r";
+      size_t last_len = strlen(last);
+      unsigned num = 0, wanted = is_in ? num_in : num_out;
+      while (p) {
+         const char *word;
+         size_t len = next_word(&p, &word);
+         if (is_clobber(word, len)) {
+            if (is_in)
+               tl_sb_printf(&clobbers, ",%.*s", (int)len, word);
+         } else if ((*word != '=') == is_in && num++ < wanted) {
+            tl_sb_printf(&all, "%s%.*s", all.len ? "," : "", (int)len, word);
+            bool is_own = is_in && strspn(word, "0123456789") == len; /* a tie is of one output */
+            last = is_own ? last : word;
+            last_len = is_own ? last_len : len;
+         }
+      }
+      for (; num < wanted; num++)
+         tl_sb_printf(&all, "%s%.*s", all.len ? "," : "", (int)last_len, last);
+   }
+   return tl_arena_printf(arena, "%s%s", tl_sb_cstr(&all), tl_sb_cstr(&clobbers));
+}
+
 const char *
 tl_asm_refuses(TlArena *arena, const char *constraints, unsigned num_out, unsigned num_in)
 {
@@ -86,8 +118,10 @@ tl_asm_refuses(TlArena *arena, const char *constraints, unsigned num_out, unsign
    if (c.num_out == num_out && c.num_in == num_in)
       return NULL;
    return tl_arena_printf(arena,
-                          "they name %u outputs and %u inputs; the call has %u and %u registers",
-                          c.num_out, c.num_in, num_out, num_in);
+                          "they name %u outputs and %u inputs; the call has %u and %u registers, "
+                          "as in \"%s\"",
+                          c.num_out, c.num_in, num_out, num_in,
+                          with_counts(arena, constraints, num_out, num_in));
 }
 
 const char *

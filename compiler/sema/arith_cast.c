@@ -162,6 +162,8 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
          factors = factors ? factors : tl_help_axis(s, *b, x);
          factors = factors ? factors : tl_help_extremum(s, *a);
          factors = factors ? factors : tl_help_extremum(s, *b);
+         factors = factors || turned ? factors : tl_help_other_axis(s, *b, x->rank, x->shape);
+         factors = factors || turned ? factors : tl_help_other_axis(s, *a, y->rank, y->shape);
          if (factors)
             tl_help(s->diags, "%s", factors);
          else if (turned)
@@ -192,7 +194,8 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
    if (!ok) {
       tl_report(s->diags, E0291, range, tl_type_cstr(s->arena, t), tl_shape_text(s, rank, shape));
       const char *turned = tl_help_transposed(s, t, rank, shape, tl_range_text(s, range));
-      const char *elements = t->rank > rank ? tl_help_extremum(s, v) : NULL;
+      const char *elements =
+         t->rank > rank ? tl_help_extremum(s, v) : tl_help_other_axis(s, v, rank, shape);
       uint64_t elems = 1;
       for (unsigned d = 0; d < rank; d++)
          elems *= shape[d];

@@ -469,10 +469,96 @@ load_behind(const TlValue *v, const TlType *tile, unsigned depth)
    return NULL;
 }
 
-/* "row * n + cols", of the load from x + row * n + cols that a stored value is made of; NULL: it is
- * of none, or of one that is written in another way. */
+/* Are both one term of an index, "row * n" and "n * row" as well? */
+static bool
+is_same_term(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+   if (a_len == b_len && memcmp(a, b, a_len) == 0)
+      return true;
+   const char *times = memchr(a, '*', a_len);
+   if (!times || a_len != b_len || times == a || times[-1] != ' ' || times[1] != ' ')
+      return false;
+   size_t left = (size_t)(times - a) - 1, right = a_len - left - 3;
+   return memcmp(b, times + 2, right) == 0 && memcmp(b + right, " * ", 3) == 0 &&
+          memcmp(b + right + 3, a, left) == 0;
+}
+
+/* The length of the first term of a sum, brackets taken whole; *rest is behind " + ", or NULL. */
+static size_t
+first_term(const char *text, const char **rest)
+{
+   int depth = 0;
+   for (const char *c = text; *c; c++) {
+      depth += strchr("([{", *c) ? 1 : strchr(")]}", *c) ? -1 : 0;
+      if (depth == 0 && strncmp(c, " + ", 3) == 0) {
+         *rest = c + 3;
+         return (size_t)(c - text);
+      }
+   }
+   *rest = NULL;
+   return strlen(text);
+}
+
+static bool
+has_term(const char *sum, const char *term, size_t len)
+{
+   while (sum) {
+      const char *rest;
+      size_t here = first_term(sum, &rest);
+      if (is_same_term(sum, here, term, len))
+         return true;
+      sum = rest;
+   }
+   return false;
+}
+
+/* The terms of the offsets that the pointer, as it is written, does not have yet. */
 static const char *
-offsets_of_load(TlSema *s, const TlCall *call, const TlType *tile)
+terms_left(TlSema *s, const char *offsets, const char *pointer)
+{
+   TlSb left;
+   tl_sb_init(&left, s->arena);
+   for (const char *rest; offsets; offsets = rest) {
+      size_t len = first_term(offsets, &rest);
+      bool is_group = *offsets == '(' && !rest && offsets[len - 1] == ')';
+      if (is_group && !left.len) /* x + (row * n + cols) */
+         return terms_left(s, tl_arena_strndup(s->arena, offsets + 1, len - 2), pointer);
+      if (!has_term(pointer, offsets, len))
+         tl_sb_printf(&left, "%s%.*s", left.len ? " + " : "", (int)len, offsets);
+   }
+   return left.len ? tl_sb_cstr(&left) : NULL;
+}
+
+/* Of the terms of an address that are one for each element, as they are written behind the others,
+ * "cols" of x + row * n + cols; NULL: there are none, or it is written in another way. */
+static const char *
+tile_terms(TlSema *s, const TlValue *at)
+{
+   const char *all = tl_range_text(s, at->def->range);
+   size_t end = strlen(all);
+   while (at->def && at->def->opcode == TL_OP_ADDPTR) {
+      const TlValue *offset = tl_arg(at->def, 1), *base = tl_arg(at->def, 0);
+      const TlOp *op = offset->def;
+      bool is_scalar = !tl_type_is_tile(offset->type) || (op && op->opcode == TL_OP_SPLAT);
+      const char *here = tl_range_text(s, at->def->range);
+      size_t len = strlen(here);
+      if (len > end || memcmp(all, here, len) != 0)
+         return NULL;
+      if (is_scalar)
+         return len + 3 < strlen(all) ? all + len + 3 : NULL;
+      while (base->def &&
+             (base->def->opcode == TL_OP_SPLAT || base->def->opcode == TL_OP_BROADCAST))
+         base = tl_arg(base->def, 0);
+      end = len;
+      at = base;
+   }
+   return NULL;
+}
+
+/* "row * n + cols", of the load from x + row * n + cols that a stored value is made of, or the part
+ * of it that the pointer lacks; NULL: it is of none, or of one that is written in another way. */
+static const char *
+offsets_of_load(TlSema *s, const TlCall *call, const TlType *tile, const char *pointer)
 {
    enum { MOST = 80 };
    bool is_stored = reduction_for(call->row->name, "") && call->num_args > 1 &&
@@ -480,6 +566,9 @@ offsets_of_load(TlSema *s, const TlCall *call, const TlType *tile)
    const TlOp *load = is_stored ? load_behind(call->args[1].value, tile, 0) : NULL;
    const TlValue *base = load ? tl_arg(load, 0) : NULL;
    const char *text = load ? tl_range_text(s, base->def->range) : NULL;
+   const char *lanes = load && strstr(pointer, " + ") ? tile_terms(s, base) : NULL;
+   if (lanes && !strchr(lanes, '\n') && strlen(lanes) <= MOST)
+      return terms_left(s, lanes, pointer);
    while (base && base->def &&
           (base->def->opcode == TL_OP_ADDPTR || base->def->opcode == TL_OP_SPLAT ||
            base->def->opcode == TL_OP_BROADCAST))
@@ -488,7 +577,36 @@ offsets_of_load(TlSema *s, const TlCall *call, const TlType *tile)
    if (!len || base->def || strncmp(text, base->name, len) != 0 ||
        strncmp(text + len, " + ", 3) != 0 || strchr(text, '\n') || strlen(text + len + 3) > MOST)
       return NULL;
-   return text + len + 3;
+   return terms_left(s, text + len + 3, pointer);
+}
+
+/* Is a part of the pointer, as it is written, a part of what the name in the offsets stands for? */
+static bool
+holds_a_term(TlSema *s, const char *offsets, const char *pointer)
+{
+   const TlValue *v = tl_value_named(s->b.block, offsets);
+   const char *sum =
+      v && v->def && v->def->opcode == TL_OP_ADD ? tl_range_text(s, v->def->range) : "";
+   for (const char *rest; strstr(sum, " + "); sum = rest ? rest : "") {
+      size_t len = first_term(sum, &rest);
+      if (has_term(pointer, sum, len))
+         return true;
+   }
+   return false;
+}
+
+/* The name of what the mask of a store compares, where it has the value's shape. */
+static const char *
+offsets_of_mask(const TlCall *call, const TlType *tile)
+{
+   enum { MASK = 2 };
+   bool is_stored = reduction_for(call->row->name, "") && call->num_args > MASK &&
+                    call->args[MASK].kind == TL_SV_VALUE;
+   const TlValue *lanes = is_stored ? compared_tile(call->args[MASK].value, 0) : NULL;
+   return lanes && lanes->type->rank == tile->rank &&
+                memcmp(lanes->type->shape, tile->shape, tile->rank * sizeof *tile->shape) == 0
+             ? lanes->name
+             : NULL;
 }
 
 void
@@ -500,9 +618,14 @@ tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
                             ? tl_arena_printf(s->arena, "tl.arange(0, %u)", tile->shape[0])
                             : tl_arena_printf(s->arena, "offsets of the shape %s",
                                               tl_shape_text(s, tile->rank, tile->shape));
-   const char *loaded = offsets_of_load(s, call, tile);
+   const char *loaded = offsets_of_load(s, call, tile, pointer);
+   size_t base = strcspn(pointer, " ");
+   if (loaded && strncmp(pointer + base, " + ", 3) == 0 && holds_a_term(s, loaded, pointer))
+      pointer = tl_arena_strndup(s->arena, pointer, base);
+   const char *compared = loaded ? NULL : offsets_of_mask(call, tile);
    offsets = loaded ? tl_arena_printf(s->arena, "%s, as the load has that it comes from", loaded)
-                    : offsets;
+             : compared ? tl_arena_printf(s->arena, "%s, as the mask has", compared)
+                        : offsets;
    const char *reduction = reduction_for(call->row->name, param);
    tl_report(s->diags, E0320, tl_call_arg_range(call, i), param, call->row->name,
              tl_type_cstr(s->arena, tile));

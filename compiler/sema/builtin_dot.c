@@ -62,6 +62,27 @@ check_dtypes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
    return true;
 }
 
+/* A matrix times a vector, or a vector times a matrix: the vector goes along the dimension that is
+ * summed up, which is the other one where its length is that of the other one alone. */
+static const char *
+vector_product(TlSema *s, const TlCall *call, const TlType *x, const TlType *y)
+{
+   bool is_left = x->rank == 1;
+   const TlType *vector = is_left ? x : y, *matrix = is_left ? y : x;
+   const char *v = operand_text(s, call, !is_left), *m = operand_text(s, call, is_left);
+   if (matrix->rank != 2)
+      return is_left ? "with a vector on the left it is tl.sum(x[:, None] * b, 0)"
+                     : "with a vector it is tl.sum(a * x[None, :], 1)";
+   unsigned axis = !is_left;
+   if (matrix->shape[axis] != vector->shape[0] && matrix->shape[1 - axis] == vector->shape[0])
+      axis = 1 - axis;
+   const char *line = axis ? "[None, :]" : "[:, None]";
+   return is_left ? tl_arena_printf(s->arena, "with a vector it is tl.sum(%s%s * %s, %u)", v, line,
+                                    m, axis)
+                  : tl_arena_printf(s->arena, "with a vector it is tl.sum(%s * %s%s, %u)", m, v,
+                                    line, axis);
+}
+
 static bool
 check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
 {
@@ -72,7 +93,7 @@ check_shapes(TlSema *s, const TlCall *call, const TlValue *a, const TlValue *b)
       if (x->rank == 1 && y->rank == 1)
          tl_help(s->diags, "of two vectors it is tl.sum(a * b)");
       else if (x->rank == 1 || y->rank == 1)
-         tl_help(s->diags, "with a vector it is tl.sum(a * x[None, :], 1)");
+         tl_help(s->diags, "%s", vector_product(s, call, x, y));
       return false;
    }
    unsigned r = x->rank;

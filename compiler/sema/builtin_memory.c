@@ -2,6 +2,7 @@
  * same load and store operations. */
 #include "ir/control.h"
 #include "sema/builtin.h"
+#include "sema/help.h"
 #include "sema/impl.h"
 
 #include <assert.h>
@@ -98,10 +99,15 @@ broadcast_with(TlSema *s, const TlCall *call, TlValue **ptr, TlValue **v, unsign
                    tl_shape_text(s, (*ptr)->type->rank, (*ptr)->type->shape));
       return true;
    }
-   tl_help(s->diags,
-           "'%s' is one number, or has the shape of the pointer: make both from one index, or add "
-           "dimensions: m[:, None]",
-           tl_call_param(s, call, arg));
+   const char *other = tl_help_other_axis(s, *v, before->rank, before->shape);
+   if (other)
+      tl_help(s->diags, "'%s' has the shape of the pointer: %s", tl_call_param(s, call, arg),
+              other);
+   else
+      tl_help(s->diags,
+              "'%s' is one number, or has the shape of the pointer: make both from one index, or "
+              "add dimensions: m[:, None]",
+              tl_call_param(s, call, arg));
    return false;
 }
 

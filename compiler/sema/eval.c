@@ -490,7 +490,7 @@ index_of(TlSema *s, const TlSv *v, size_t len, TlRange range, size_t *out)
       const char *text = tl_range_text(s, range);
       bool has_no_shape = len == 0 && !tl_in_host(s) && strstr(text, ".shape");
       tl_report(s->diags, E0219, range, (long long)i,
-                has_no_shape ? "the shape of a pointer or a number, which has no dimensions"
+                has_no_shape ? "a pointer or a number, which has no shape"
                              : tl_arena_printf(s->arena, "a length of %zu", len));
       if (has_no_shape)
          tl_help(s->diags,

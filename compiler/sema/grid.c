@@ -178,7 +178,9 @@ put_binary(Grid *g, const TlNode *n)
    const TlAstBinary *b = tl_ast_Binary(n);
    if (b->op == TL_AST_OP_DIV || b->op == TL_AST_OP_POW || b->op == TL_AST_OP_MATMUL) {
       if (!put_constant(g, n))
-         refuse(g, n, "the numbers are integers: use // or cdiv");
+         refuse(g, n,
+                "the numbers are integers: use // or cdiv, which counts a last block that is "
+                "not full as well");
       return;
    }
    put(g, b->left, true);

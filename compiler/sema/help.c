@@ -92,6 +92,46 @@ tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape)
                           table->shape[axis]);
 }
 
+/* x[:, None] or x[None, :] that v is, or is a conversion or a multiple of; NULL: it is none. */
+static const TlOp *
+expanded_line(const TlValue *v)
+{
+   enum { MAX_DEPTH = 8 };
+   const TlOp *op = v->def;
+   for (unsigned i = 0; op && i < MAX_DEPTH && op->opcode != TL_OP_EXPAND_DIMS; i++) {
+      uint64_t bits;
+      unsigned factor = op->num_args == 2 && tl_is_const(tl_arg(op, 0), &bits);
+      bool is_scaled = op->num_args == 2 && tl_is_const(tl_arg(op, !factor), &bits);
+      op = op->opcode == TL_OP_CAST || is_scaled ? tl_arg(op, factor)->def : NULL;
+   }
+   return op && op->opcode == TL_OP_EXPAND_DIMS && tl_arg(op, 0)->type->rank == 1 ? op : NULL;
+}
+
+const char *
+tl_help_other_axis(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape)
+{
+   const TlOp *op = rank == 2 && v->type->rank == 2 ? expanded_line(v) : NULL;
+   if (!op)
+      return NULL;
+   uint32_t len = tl_arg(op, 0)->type->shape[0];
+   unsigned along = (unsigned)tl_attr_int(op, TL_ATTR_AXIS); /* its other dimension is the line */
+   const char *other = along == 1 ? "[None, :]" : "[:, None]";
+   const char *text = tl_range_text(s, op->range), *open = strrchr(text, '[');
+   bool is_written = open && open > text && open - text <= 40 && !strchr(text, '\n') &&
+                     strcmp(open, along == 1 ? "[:, None]" : "[None, :]") == 0;
+   const TlValue *line = tl_arg(op, 0);
+   while (line->def && line->def->opcode == TL_OP_CAST)
+      line = tl_arg(line->def, 0);
+   bool is_kept = line->def && line->def->opcode == TL_OP_REDUCE && /* sum(x, 1)[:, None] */
+                  (unsigned)tl_attr_int(line->def, TL_ATTR_AXIS) == along;
+   if (is_kept || (shape[along] != len && shape[along] != 1))
+      return NULL;
+   return tl_arena_printf(s->arena, "%.*s%s gives %s%u%s, one value for each %s",
+                          is_written ? (int)(open - text) : 1, is_written ? text : "x", other,
+                          along == 1 ? "1x" : "", len, along == 1 ? "" : "x1",
+                          along == 1 ? "column" : "row");
+}
+
 /* Of the function that is being compiled; NULL: it has none of the name. */
 static const TlAstParam *
 parameter_named(TlSema *s, const char *name)
@@ -239,6 +279,14 @@ tl_help_arange(TlSema *s, const TlCall *call)
                   len > 0 && len <= TL_MAX_TILE_ELEMS;
    while (has_len && power < len)
       power *= 2;
+   size_t begin = strlen(from);
+   const char *name =
+      strncmp(to, from, begin) == 0 && strncmp(to + begin, " + ", 3) == 0 ? to + begin + 3 : "";
+   if (has_len && power == len && is_upper_case(name) && parameter_named(s, name))
+      return tl_arena_printf(s->arena,
+                             "the bounds are constants, and what the run decides is added: %.60s + "
+                             "tl.arange(0, %.40s)",
+                             from, name);
    if (has_len)
       return tl_arena_printf(
          s->arena,

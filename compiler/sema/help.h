@@ -37,6 +37,8 @@ const char *tl_help_dot_shapes(TlSema *s, const TlCall *call, const TlValue *a, 
 const char *tl_help_factors(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape);
 /* Of a reduction of a table along one axis, where along the other the result has the shape. */
 const char *tl_help_axis(TlSema *s, const TlValue *v, const TlType *shape);
+/* x[None, :] for x[:, None], and the other way round, where the result then meets the shape. */
+const char *tl_help_other_axis(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape);
 /* Of max(t, 1), Python's, where the reduction along that axis would have another shape. */
 const char *tl_help_extremum(TlSema *s, const TlValue *v);
 /* True: it is a difference of unsigned numbers whose sign is asked for, and this was told of. */

@@ -334,7 +334,10 @@ check_bare_unused(TlLintFacts *f, const TlLintAccess *x)
           (grid && tl_lint_is_written(tl_node_text(f->s, grid), n->name)))
          continue;
       tl_report(f->s->diags, W0240, x->op->range, tl_source_name(x->op), n->name);
-      tl_help(f->s->diags, "'%s' is never used: mask=offsets < %s", n->name, n->name);
+      const TlOp *move = x->pointers->def;
+      const char *offsets = move && move->opcode == TL_OP_ADDPTR ? tl_arg(move, 1)->name : NULL;
+      tl_help(f->s->diags, "'%s' is never used: mask=%.40s < %s", n->name,
+              offsets ? offsets : "offsets", n->name);
       return true;
    }
    return false;

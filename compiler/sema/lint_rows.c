@@ -1,5 +1,5 @@
-/* Loads of neighbours that go on to another row, of weights that an inner loop does not move, and
- * of matrices of which all programs take the first. */
+/* Loads of neighbours that go on to another row, of weights that an inner loop does not move, of
+ * matrices of which all programs take the first, and of the first row for a row of each program. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/generic.h"
@@ -352,14 +352,158 @@ check_batch(TlLintFacts *f, const TlLintAccess *x)
    return false;
 }
 
+/* ---- bounds that take the row and the column together ---- */
+/* Is the sum of the lower bound that of the upper one and where a row begins, program * size? */
+static bool
+is_column_of_row(const TlSum *both, const TlSum *column, const TlValue *size)
+{
+   unsigned rows = 0, others = 0;
+   for (unsigned i = 0; i < both->num; i++) {
+      const TlTerm *t = &both->term[i];
+      if (has_term(column, t)) {
+         others++;
+         continue;
+      }
+      bool has_size = false;
+      for (unsigned k = 0; k < t->num; k++)
+         has_size |= t->factor[k].value == size && !t->factor[k].is_iteration;
+      if (!has_size || t->num != 2 || t->dim >= 0 || t->scale < 0 ||
+          (tl_lint_axis(t) < 0 && !tl_lint_is_round(t)))
+         return false;
+      rows++;
+   }
+   return rows == 1 && others == column->num;
+}
+
+/* May a column be below 0: is something taken off what counts from 0 on? */
+static bool
+may_be_negative(const TlSum *column)
+{
+   for (unsigned i = 0; i < column->num; i++)
+      if (column->term[i].scale < 0)
+         return true;
+   return false;
+}
+
+/* load(x + row * W + c, (row * W + c >= 0) & (c < W)) */
+static bool
+check_low_bound(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   if (!x->is_known || x->op->range.file != s->impl->main->file || !tl_lint_is_argument(x->base))
+      return false;
+   for (unsigned i = 0; i < x->num_bounds; i++) {
+      const TlBound *low = &x->bound[i];
+      bool is_low = !low->is_upper && !low->limit.num && low->compare;
+      for (unsigned k = 0; is_low && k < x->num_bounds; k++) {
+         const TlBound *high = &x->bound[k];
+         int64_t more;
+         const TlValue *size = high->is_upper ? size_and_number(&high->limit, &more) : NULL;
+         if (!size || !is_column_of_row(&low->index, &high->index, size) ||
+             !may_be_negative(&high->index))
+            continue;
+         const char *column = column_name(s, high);
+         tl_report(s->diags, W0377, tl_lint_bound_range(s, low), size->name, column);
+         tl_help(s->diags, "keep the column itself within the row: (%.40s >= 0) & (%.40s < %.40s)",
+                 column, column, size->name);
+         return true;
+      }
+   }
+   return false;
+}
+
+/* ---- rows of an array, and one access without the row ---- */
+/* program_id(axis) * stride, an argument, in an address; NULL: none. */
+static const TlTerm *
+row_term(const TlLintAccess *x)
+{
+   for (unsigned i = 0; i < x->sum.num; i++) {
+      const TlTerm *t = &x->sum.term[i];
+      if (t->num != 2 || t->dim >= 0 || t->scale != 1 || tl_lint_axis(t) < 0)
+         continue;
+      for (unsigned k = 0; k < 2; k++)
+         if (tl_lint_is_argument(t->factor[k].value) && t->factor[k].value->name)
+            return t;
+   }
+   return NULL;
+}
+
+static const TlValue *
+stride_of(const TlTerm *row)
+{
+   return tl_lint_is_argument(row->factor[0].value) ? row->factor[0].value : row->factor[1].value;
+}
+
+/* Are columns of it those that a mask keeps below the stride: rows that lie one behind another? */
+static bool
+has_whole_rows(const TlLintAccess *x, const TlValue *stride)
+{
+   int64_t more;
+   for (unsigned i = 0; i < x->num_bounds; i++)
+      if (x->bound[i].is_upper && size_and_number(&x->bound[i].limit, &more) == stride && !more)
+         return true;
+   return false;
+}
+
+/* x + index, of an index that the program has loaded from a place of its own. */
+static bool
+is_by_loaded_index(const TlLintFacts *f, const TlLintAccess *x, int axis)
+{
+   const TlTerm *t = x->sum.num == 1 ? &x->sum.term[0] : NULL;
+   const TlValue *v = t && t->num == 1 && t->scale == 1 && t->dim < 0
+                         ? tl_lint_before_casts(t->factor[0].value)
+                         : NULL;
+   const TlOp *load = v && v->def && v->def->opcode == TL_OP_LOAD ? v->def : NULL;
+   const TlLintAccess *from = NULL;
+   for (size_t i = 0; load && i < f->all.len; i++)
+      if (f->all.data[i].op == load)
+         from = &f->all.data[i];
+   return from && from->is_known && from->base != x->base && from->sum.num == 1 &&
+          from->sum.term[0].num == 1 && from->sum.term[0].scale == 1 &&
+          tl_lint_axis(&from->sum.term[0]) == axis;
+}
+
+/* x + row * W + c, c < W, and x + label, where the label is the row's */
+static bool
+check_left_row(TlLintFacts *f, const TlLintAccess *x)
+{
+   TlSema *s = f->s;
+   if (x->op->opcode != TL_OP_LOAD || !x->is_known || !tl_lint_is_argument(x->base) ||
+       !x->base->name || x->op->range.file != s->impl->main->file)
+      return false;
+   const TlLintAccess *rows = NULL;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *other = &f->all.data[i];
+      if (other == x || other->base != x->base)
+         continue;
+      const TlTerm *row = other->is_known ? row_term(other) : NULL;
+      if (!row) /* others take it so as well */
+         return false;
+      rows = has_whole_rows(other, stride_of(row)) ? other : rows;
+   }
+   const TlTerm *row = rows ? row_term(rows) : NULL;
+   int axis = row ? tl_lint_axis(row) : -1;
+   if (axis < 0 || tl_lint_guard(f, x->op) || !is_by_loaded_index(f, x, axis))
+      return false;
+   tl_report(s->diags, W0378, x->op->range, x->base->name);
+   tl_help(s->diags,
+           "the index was loaded for each program, and counts within its row: add "
+           "tl.program_id(%d) * %.40s to the address",
+           axis, stride_of(row)->name);
+   tl_note(s->diags, N0200, rows->op->range, "the row is in the address here");
+   return true;
+}
+
 void
 tl_lint_rows(TlLintFacts *f)
 {
-   bool is_told[3] = {false};
+   bool is_told[5] = {false};
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *x = &f->all.data[i];
       is_told[0] = is_told[0] || check_row_end(f, x);
       is_told[1] = is_told[1] || check_window(f, x);
       is_told[2] = is_told[2] || check_batch(f, x);
+      is_told[3] = is_told[3] || check_low_bound(f, x);
+      is_told[4] = is_told[4] || check_left_row(f, x);
    }
 }

@@ -95,7 +95,7 @@ check_apart(TlLintFacts *f, const TlLintAccess *x, const Side *row, const Side *
    if (!is_size(f, apart))
       return false;
    tl_report(s->diags, W0244, x->op->range, apart->name, column->size->name);
-   tl_help(s->diags, "rows of %s elements are %s apart: multiply the rows by %s",
+   tl_help(s->diags, "rows of '%s' elements are '%s' apart: multiply the rows by '%s'",
            column->size->name, column->size->name, column->size->name);
    return true;
 }

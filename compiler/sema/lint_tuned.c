@@ -65,8 +65,10 @@ is_listed(TlSema *s, const TlNode *autotune, const char *option, const char *arr
 static bool
 adds_in_place(const TlLintFacts *f, const TlLintAccess *store)
 {
+   if (store->op->opcode != TL_OP_STORE)
+      return false;
    const TlOp *sum = tl_lint_before_casts(tl_arg(store->op, 1))->def;
-   if (store->op->opcode != TL_OP_STORE || !sum || sum->opcode != TL_OP_ADD)
+   if (!sum || sum->opcode != TL_OP_ADD)
       return false;
    for (unsigned i = 0; i < 2; i++) {
       const TlOp *load = tl_lint_before_casts(tl_arg(sum, i))->def;

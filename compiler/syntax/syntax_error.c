@@ -284,10 +284,6 @@ static const char *
 operator_slip(const Place *p)
 {
    int found = kind_at(p, 0), before = kind_at(p, 1);
-   if (found == TL_TOK_AMP && before == TL_TOK_AMP && touches(p, 1))
-      return "write 'and'; for tiles combine conditions with '&'";
-   if (found == TL_TOK_PIPE && before == TL_TOK_PIPE && touches(p, 1))
-      return "write 'or'; for tiles combine conditions with '|'";
    if (found == TL_TOK_LT && before == TL_TOK_SHL && touches(p, 1))
       return tl_launch_help;
    if (found == TL_TOK_ARROW && p->t[p->first].kind == TL_TOK_DEF)
@@ -870,11 +866,80 @@ help_open_group(TlParser *ps, const Place *p)
    return true;
 }
 
+static bool
+is_comparison(int kind)
+{
+   return kind == TL_TOK_LT || kind == TL_TOK_GT || kind == TL_TOK_LE || kind == TL_TOK_GE ||
+          kind == TL_TOK_EQ || kind == TL_TOK_NE;
+}
+
+/* Does no operand of && or || reach beyond token i, outside of brackets? */
+static bool
+ends_side(const Place *p, size_t i)
+{
+   int kind = p->t[i].kind;
+   return kind == TL_TOK_NEWLINE || kind == TL_TOK_END || kind == TL_TOK_COMMA ||
+          kind == TL_TOK_COLON || kind == TL_TOK_ASSIGN || kind == TL_TOK_AMP ||
+          kind == TL_TOK_PIPE || is_keyword(kind) || p->t[i].kind == TL_TOK_BODY;
+}
+
+/* The operand of && from its first token to behind its last, in parentheses where it compares. */
+static void
+side_text(const Place *p, size_t first, size_t end, char *buf, size_t size)
+{
+   bool compares = false;
+   for (size_t i = first; i < end; i++) {
+      int kind = p->t[i].kind;
+      if (kind == TL_TOK_LPAREN || kind == TL_TOK_LBRACKET || kind == TL_TOK_LBRACE)
+         i = p->t[i].match;
+      else
+         compares |= is_comparison(kind);
+   }
+   const char *text = p->ps->text + p->t[first].begin;
+   size_t len = first < end ? p->t[end - 1].end - p->t[first].begin : 0;
+   if (len == 0 || len > 60 || memchr(text, '\n', len))
+      snprintf(buf, size, "%s", compares ? "(a < n)" : "a");
+   else
+      snprintf(buf, size, compares ? "(%.*s)" : "%.*s", (int)len, text);
+}
+
+/* && and || of C: '&' binds closer than comparisons, which for tiles are in parentheses. */
+static bool
+help_doubled(TlParser *ps, const Place *p)
+{
+   if (!is_doubled(p))
+      return false;
+   char left[80], right[80];
+   size_t first = p->at - 1, end = p->at + 1;
+   while (first > p->first && !ends_side(p, first - 1)) {
+      int kind = p->t[first - 1].kind;
+      if (kind == TL_TOK_LPAREN || kind == TL_TOK_LBRACKET || kind == TL_TOK_LBRACE)
+         break;
+      bool closes = kind == TL_TOK_RPAREN || kind == TL_TOK_RBRACKET || kind == TL_TOK_RBRACE;
+      first = closes ? p->t[first - 1].match : first - 1;
+   }
+   while (!ends_side(p, end)) {
+      int kind = p->t[end].kind;
+      if (kind == TL_TOK_RPAREN || kind == TL_TOK_RBRACKET || kind == TL_TOK_RBRACE)
+         break;
+      bool opens = kind == TL_TOK_LPAREN || kind == TL_TOK_LBRACKET || kind == TL_TOK_LBRACE;
+      if (opens && !p->t[end].match)
+         break;
+      end = opens ? p->t[end].match + 1u : end + 1;
+   }
+   side_text(p, first, p->at - 1, left, sizeof left);
+   side_text(p, p->at + 1, end, right, sizeof right);
+   bool is_and = kind_at(p, 0) == TL_TOK_AMP;
+   tl_help(ps->diags, "write '%s'; for tiles '%c', with comparisons in parentheses: %s %c %s",
+           is_and ? "and" : "or", is_and ? '&' : '|', left, is_and ? '&' : '|', right);
+   return true;
+}
+
 static void
 give_help(TlParser *ps, const Place *p)
 {
    int found = kind_at(p, 0), before = kind_at(p, 1);
-   if (help_open_group(ps, p))
+   if (help_open_group(ps, p) || help_doubled(ps, p))
       return;
    const char *help = operator_slip(p);
    if (found == TL_TOK_COMMA && before == TL_TOK_LBRACKET)

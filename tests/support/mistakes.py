@@ -145,7 +145,8 @@ class Unseen(Mistake):
              "mistakes_unseen_30.txt", "mistakes_unseen_31.txt", "mistakes_unseen_33.txt",
              "mistakes_unseen_34.txt", "mistakes_unseen_35.txt", "mistakes_unseen_36.txt",
              "mistakes_unseen_37.txt", "mistakes_unseen_38.txt", "mistakes_unseen_39.txt",
-             "mistakes_unseen_40.txt", "mistakes_unseen_41.txt", "mistakes_unseen_42.txt")
+             "mistakes_unseen_40.txt", "mistakes_unseen_41.txt", "mistakes_unseen_42.txt",
+             "mistakes_unseen_43.txt")
 
     @staticmethod
     def words(line):

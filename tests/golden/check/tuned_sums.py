@@ -74,3 +74,10 @@ def of_a_function(x, out, n, B: tl.constexpr):
 def of_hooks(x, out, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     tl.atomic_add(out, tl.sum(tl.load(x + i, i < n, other=0.0), axis=0))
+
+
+@triton.autotune(configs=[triton.Config({"B": 64}), triton.Config({"B": 128})], key=["n"])
+@triton.jit
+def no_mask(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(out + i, tl.load(x + tl.program_id(1)), i < n)

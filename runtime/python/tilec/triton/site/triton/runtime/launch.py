@@ -726,7 +726,7 @@ class Launcher:
             if is_cause:                           # what the kernel makes of it is no news
                 place, _, what = note.partition(": note: ")
                 text = re.sub(r"error\[E0214\]: operator .* is not defined for .*(tuple|list|string).*",
-                              "note: it is used as an array here", text)
+                              "note: it is used here", text)
                 e.error_message = "%s: error: %s\n%s" % (place, what, text)
             else:
                 e.error_message = "%s\n%s" % (text, note)
