@@ -30,6 +30,14 @@ unsigned tl_access_vec_in(const TlAccess *a, const TlLinear *layout);
  * values nobody asks for. */
 bool tl_access_has_vectors(const TlTarget *target, const TlOp *op);
 
+/* Fewer rows (along `dim`) than warps, and long ones: several warps have a row together whatever is
+ * done, so all of them best have every row.  None is idle then where rows are masked, and what
+ * belongs to a column (weights, indices) is in one thread, not again in those of each row.  Long: a
+ * thread has at least as many elements of a row as there are rows, or what belongs to a row (its
+ * address, its factor) would take more registers than that saves, and 4 for the lanes to exchange
+ * one sum. */
+bool tl_rows_are_shared(const TlType *tile, unsigned dim, unsigned num_warps);
+
 /* Blocked layout: vec elements a thread along order[0], lanes along order[0] and on, warps over
  * what is left of the slowest dimensions first. */
 TlLinear tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,

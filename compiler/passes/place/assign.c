@@ -758,16 +758,22 @@ move_warps(TlLinear *l, uint32_t mask, TlHw with)
    }
 }
 
-/* What a warp reduces alone needs no shared memory. */
+/* What a warp reduces alone needs no shared memory.  NULL where warps would still share rows that
+ * are best shared by all (see tl_rows_are_shared). */
 static const TlLinear *
 warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
 {
    assert(op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN);
    TlLinear l = *home;
-   uint32_t mask = tl_axis_mask(&l, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   uint32_t mask = tl_axis_mask(&l, axis);
    move_warps(&l, mask, TL_HW_REG);
    if (also_lanes)
       move_warps(&l, mask, TL_HW_LANE);
+   bool is_shared = tl_rows_are_shared(tl_arg(op, 0)->type, axis, a->p->func->num_warps);
+   for (unsigned i = 0; i < l.num[TL_HW_WARP] && is_shared; i++)
+      if (tl_ll_col(&l, TL_HW_WARP, i) & mask)
+         return NULL;
    return tl_place_intern(a->p, l);
 }
 
@@ -781,7 +787,7 @@ lanes_off_axis(Assign *a, const TlOp *op, const TlLinear *home)
    uint32_t mask = tl_axis_mask(home, axis), along = 0;
    for (unsigned i = 0; i < home->num[TL_HW_LANE]; i++)
       along |= tl_ll_col(home, TL_HW_LANE, i) & mask;
-   if (!along || t->rank < 2)
+   if (!along || t->rank < 2 || tl_rows_are_shared(t, axis, a->p->func->num_warps))
       return NULL;
    for (unsigned d = t->rank; d-- > 0;)
       if (d != axis)
