@@ -512,6 +512,19 @@ has_term(const char *sum, const char *term, size_t len)
    return false;
 }
 
+/* "(row * n + cols)", and not "(row + 1) * (n + 1)" */
+static bool
+is_in_parentheses(const char *text, size_t len)
+{
+   int depth = 0;
+   for (size_t i = 0; i < len; i++) {
+      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+      if (depth == 0)
+         return i > 0 && i + 1 == len;
+   }
+   return false;
+}
+
 /* The terms of the offsets that the pointer, as it is written, does not have yet. */
 static const char *
 terms_left(TlSema *s, const char *offsets, const char *pointer)
@@ -520,8 +533,7 @@ terms_left(TlSema *s, const char *offsets, const char *pointer)
    tl_sb_init(&left, s->arena);
    for (const char *rest; offsets; offsets = rest) {
       size_t len = first_term(offsets, &rest);
-      bool is_group = *offsets == '(' && !rest && offsets[len - 1] == ')';
-      if (is_group && !left.len) /* x + (row * n + cols) */
+      if (!rest && !left.len && is_in_parentheses(offsets, len)) /* x + (row * n + cols) */
          return terms_left(s, tl_arena_strndup(s->arena, offsets + 1, len - 2), pointer);
       if (!has_term(pointer, offsets, len))
          tl_sb_printf(&left, "%s%.*s", left.len ? " + " : "", (int)len, offsets);

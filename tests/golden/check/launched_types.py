@@ -14,8 +14,8 @@ def shift(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, tl.load(x + i, mask=i < n, other=0) << 2, mask=i < n)
 
 
-# CHECK: [[@LINE-3]]:{{[0-9]+}}: error[E0286]: operator '<<' is not defined for tile<fp16, 256>
-# CHECK: [[@LINE+3]]:1: note: checked with what this launch gives: x: *fp16, y: *fp16, BLOCK: 256
+# CHECK: :14:21: error[E0286]: operator '<<' is not defined for tile<fp16, 256>
+# CHECK: :21:1: note: checked with what this launch gives: x: *fp16, y: *fp16, BLOCK: 256
 halves = torch.randn((N,), device="cuda").half()
 twice = halves * 2
 shift[(4,)](twice, torch.empty_like(twice), N, BLOCK=256)
@@ -28,7 +28,7 @@ def grey(rgb, out, n, BLOCK: tl.constexpr):
     tl.store(out + i, y, mask=i < n)
 
 
-# CHECK: [[@LINE-4]]:9: warning[W0220]: a shift by 8 is beyond the 8 bits of u8
+# CHECK: :27:9: warning[W0220]: a shift by 8 is beyond the 8 bits of u8
 grey[(4,)](np.random.randint(0, 256, N).astype(np.uint8), np.zeros(N, np.uint8), N, BLOCK=256)
 
 
@@ -39,7 +39,7 @@ def mean(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + tl.program_id(0), tl.sum(v, axis=0) / n)
 
 
-# CHECK: [[@LINE-3]]:38: warning[W0249]: fp32 is stored as i32
+# CHECK: :39:38: warning[W0249]: fp32 is stored as i32
 rows = torch.ones(10, 50)
 mean[(10,)](rows, torch.full((10,), 0, dtype=torch.int32), 50, BLOCK=64)
 
