@@ -1,7 +1,7 @@
 /* Vector widths and blocked layouts of global memory accesses: one vector of at most 16 bytes a
  * thread and access, lanes along the contiguous dimension and then the next, warps on the slowest
- * dimensions that have room (so that reductions along the contiguous one stay in a warp), or on the
- * contiguous one where rows are shared anyway. */
+ * dimensions that have room (so that reductions along the contiguous one stay in a warp), or, where
+ * that is asked for, on the contiguous one where rows are shared anyway. */
 #include "passes/coalesce.h"
 #include "passes/prefix_masks.h"
 
@@ -200,8 +200,6 @@ blocked(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned ve
       num_lanes /= lanes[d];
    }
    lanes[order[0]] *= num_lanes; /* the rest repeats the tile */
-   warps_follow_lanes |=
-      left[order[0]] >= num_warps && rows_are_shared(rank, shape, order[0], num_warps);
    for (unsigned i = 0; i < rank; i++) {
       unsigned d = order[warps_follow_lanes ? i : rank - 1 - i];
       warps[d] = left[d] < num_warps ? left[d] : num_warps;
@@ -216,6 +214,15 @@ tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, u
                   unsigned num_warps)
 {
    return blocked(rank, shape, order, vec, num_warps, false);
+}
+
+TlLinear
+tl_shared_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
+                         unsigned num_warps)
+{
+   bool are_shared = shape[order[0]] >= vec * LANES * num_warps &&
+                     rows_are_shared(rank, shape, order[0], num_warps);
+   return blocked(rank, shape, order, vec, num_warps, are_shared);
 }
 
 TlLinear
