@@ -701,79 +701,6 @@ take_cut(Assign *a, const int32_t *node, const bool *label, int64_t *cost)
    return false;
 }
 
-/* Variables that were reached and are not there already, as nodes of a cut; others have -1. */
-static int32_t *
-number_reached(Assign *a, uint32_t *num)
-{
-   int32_t *node = tl_new_array(a->arena, int32_t, a->vars.len);
-   *num = 0;
-   for (size_t i = 0; i < a->vars.len; i++) {
-      const Var *y = &a->vars.data[i];
-      node[i] = y->other && y->other != y->home ? (int32_t)(*num)++ : -1;
-   }
-   return node;
-}
-
-/* Moves those that a minimum cut names. */
-static bool
-move_some(Assign *a, int64_t *cost)
-{
-   uint32_t num;
-   int32_t *node = number_reached(a, &num);
-   TlCut cut;
-   tl_cut_init(&cut, a->arena, num);
-   for (size_t i = 0; i < a->vars.len; i++)
-      if (a->vars.data[i].home)
-         add_variable(a, &cut, node, &a->vars.data[i]);
-   bool *label = tl_new_array(a->arena, bool, num + 1);
-   tl_cut_solve(&cut, label);
-   return take_cut(a, node, label, cost);
-}
-
-static bool
-move_all(Assign *a, int64_t *cost)
-{
-   uint32_t num;
-   int32_t *node = number_reached(a, &num);
-   bool *label = tl_new_array(a->arena, bool, num + 1);
-   for (uint32_t i = 0; i < num; i++)
-      label[i] = true;
-   return take_cut(a, node, label, cost);
-}
-
-static int64_t
-total_built(Assign *a, const Demand *d)
-{
-   int64_t cost = 0;
-   for (size_t k = 0; k < d->built.len; k++)
-      cost += total_cost(a, d->built.data[k]);
-   return cost;
-}
-
-/* Accesses by indices of x, in its layout, come along: those that stay would have the indices built
- * once more.  A cut does not see that, since it counts what is built as if nobody shared it. */
-static bool
-reach_sharers(Assign *a, Queue *q, const Var *x, const TlLinear *layout)
-{
-   size_t before = q->len;
-   const Demand *own = demand_of(a, x, x->home);
-   for (size_t i = 0; i < a->vars.len; i++) {
-      Var *y = &a->vars.data[i];
-      if (y->other || y->home != x->home || y->position >= 0 ||
-          !tl_has_trait(y->op, TL_TRAIT_ACCESS))
-         continue;
-      const Demand *d = demand_of(a, y, y->home);
-      a->mark++;
-      int64_t alone = total_built(a, d);
-      a->mark++;
-      total_built(a, own);
-      bool is_sharer = total_built(a, d) < alone;
-      if (is_sharer)
-         reach(a, q, y, layout);
-   }
-   return q->len > before;
-}
-
 /* Starts from `layout` as the home of x. */
 static bool
 step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
@@ -784,20 +711,29 @@ step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
    if (tl_map_has(&a->failed, key))
       return false;
    tl_map_put(&a->failed, key, (void *)1);
+   a->steps++;
    Queue q = {0};
    for (size_t i = 0; i < a->vars.len; i++)
       a->vars.data[i].other = NULL;
    reach(a, &q, x, layout);
    spread(a, &q);
-   a->steps++;
-   bool moved = move_some(a, cost);
-   if (!moved && x->op->opcode == TL_OP_STORE && reach_sharers(a, &q, x, layout)) {
-      spread(a, &q);
-      moved = move_all(a, cost);
+   int32_t *node = tl_new_array(a->arena, int32_t, a->vars.len);
+   uint32_t num = 0;
+   for (size_t i = 0; i < a->vars.len; i++) {
+      const Var *y = &a->vars.data[i];
+      node[i] = y->other && y->other != y->home ? (int32_t)num++ : -1;
    }
-   if (moved)
-      tl_map_init(&a->failed, a->arena);
-   return moved;
+   TlCut cut;
+   tl_cut_init(&cut, a->arena, num);
+   for (size_t i = 0; i < a->vars.len; i++)
+      if (a->vars.data[i].home)
+         add_variable(a, &cut, node, &a->vars.data[i]);
+   bool *label = tl_new_array(a->arena, bool, num + 1);
+   tl_cut_solve(&cut, label);
+   if (!take_cut(a, node, label, cost))
+      return false;
+   tl_map_init(&a->failed, a->arena);
+   return true;
 }
 
 /* ---- which layouts to try ---- */
