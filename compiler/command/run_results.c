@@ -107,10 +107,17 @@ read_expected(TlRunResults *r, const char *text, TlExpected *e)
          "--expect takes NAME=FILE.npy[:TOLERANCE], as in --expect y=want.npy:1e-3; "
          "found '%s'",
          text);
-   if (eq[1] == '@' || strchr(eq, '['))
+   char *end = NULL;
+   (void)strtod(eq + 1, &end);
+   bool is_number = end != eq + 1 && !*end;
+   if (eq[1] == '@' || strchr(eq, '[') || is_number)
       return tl_cmd_misuse("--expect compares with a .npy file, named without '@', as in --expect "
-                           "y=want.npy; found '%s'",
-                           text);
+                           "y=want.npy; found '%s'%s",
+                           text,
+                           is_number
+                              ? ": numpy.save(file, numpy.full(shape, value, dtype)) makes one"
+                                " of a number"
+                              : "");
    e->arg = named_array(r, "expect", text);
    if (!e->arg)
       return EXIT_PROGRAM;

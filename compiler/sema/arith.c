@@ -336,6 +336,20 @@ is_negative_weak(const TlSv *v)
                             (v->kind == TL_SV_FLOAT && v->f < 0));
 }
 
+/* b >> 4 - 8, which is b >> (4 - 8). */
+static bool
+help_late_sign(TlSema *s, const char *text)
+{
+   const char *shift = strstr(text, ">> ");
+   shift = shift ? shift : strstr(text, "<< ");
+   const char *minus = shift ? strstr(shift, " - ") : NULL;
+   if (!minus || strpbrk(shift, "()\n") || strlen(text) > 60)
+      return false;
+   tl_help(s->diags, "'-' comes before '%.2s': the difference of what was shifted is (%.*s)%s",
+           shift, (int)(minus - text), text, minus);
+   return true;
+}
+
 /* Two numeric operands in their common dtype and shape. */
 bool
 tl_sema_operands(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRange range,
@@ -348,8 +362,9 @@ tl_sema_operands(TlSema *s, const TlSv *a, const TlSv *b, bool div_or_mod, TlRan
        ((tl_sv_is_number(a) && is_negative_weak(a)) ||
         (tl_sv_is_number(b) && is_negative_weak(b)))) {
       tl_report(s->diags, E0284, range, tl_sv_text(s, a), tl_sv_text(s, b));
-      tl_help(s->diags, "cast the unsigned value: .to(tl.%s)",
-              tl_dtype_info[tl_dtype_int(tl_dtype_info[dtype].bits, true)].triton_name);
+      if (!help_late_sign(s, tl_range_text(s, range)))
+         tl_help(s->diags, "cast the unsigned value: .to(tl.%s)",
+                 tl_dtype_info[tl_dtype_int(tl_dtype_info[dtype].bits, true)].triton_name);
       return false;
    }
    *x = tl_sema_value_as(s, a, dtype, range);
@@ -426,6 +441,16 @@ tl_sema_addptr(TlSema *s, TlValue *ptr, const TlSv *offset, bool negate, TlRange
    return tl_b2(&s->b, TL_OP_ADDPTR, ptr, off);
 }
 
+/* The pointer that the addresses are made of. */
+static const TlValue *
+base_of(const TlValue *v)
+{
+   while (v->def && (v->def->opcode == TL_OP_ADDPTR || v->def->opcode == TL_OP_SPLAT ||
+                     v->def->opcode == TL_OP_BROADCAST))
+      v = tl_arg(v->def, 0);
+   return v;
+}
+
 static TlSv
 pointer_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range)
 {
@@ -436,8 +461,23 @@ pointer_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange rang
    if (op == TL_AST_OP_SUB && is_pointer(a) && !is_pointer(b))
       return tl_sv_value(tl_sema_addptr(s, a->value, b, true, range));
    tl_report(s->diags, E0286, range, tl_ast_op_text[op], tl_sv_text(s, a), tl_sv_text(s, b));
-   tl_help(s->diags, "a pointer takes '+' and '-' with an integer; what it points to is "
-                     "tl.load(pointer), its address as a number pointer.to(tl.int64)");
+   const TlValue *p = is_pointer(a) ? a->value : b->value;
+   bool is_order =
+      op == TL_AST_OP_LT || op == TL_AST_OP_LE || op == TL_AST_OP_GT || op == TL_AST_OP_GE;
+   if (is_order && !p->def && p->name && is_pointer(a) != is_pointer(b))
+      tl_help(s->diags,
+              "'%.40s' is a pointer here, and a number is asked for: give the launch the number "
+              "itself, or read it from memory, tl.load(%.40s)",
+              p->name, p->name);
+   else if (op == TL_AST_OP_ADD && is_pointer(a) && is_pointer(b) &&
+            base_of(a->value) == base_of(b->value) && base_of(a->value)->name)
+      tl_help(s->diags,
+              "'+' takes an integer, and '%.40s' is in both: what was made of it is an address "
+              "already, leave '%.40s' out",
+              base_of(a->value)->name, base_of(a->value)->name);
+   else
+      tl_help(s->diags, "a pointer takes '+' and '-' with an integer; what it points to is "
+                        "tl.load(pointer), its address as a number pointer.to(tl.int64)");
    return tl_sv_poison();
 }
 
@@ -486,6 +526,23 @@ static bool
 is_matrix(const TlSv *v)
 {
    return v->kind == TL_SV_VALUE && tl_type_is_tile(v->value->type) && v->value->type->rank > 1;
+}
+
+/* a @ b, of matrices that fit as they are, or with one of them turned. */
+static void
+help_matmul(TlSema *s, const TlSv *a, const TlSv *b)
+{
+   const TlType *x = a->value->type, *y = b->value->type;
+   const char *left = a->value->name ? a->value->name : "a";
+   const char *right = b->value->name ? b->value->name : "b";
+   bool is_2d = x->rank == 2 && y->rank == 2;
+   if (is_2d && x->shape[1] != y->shape[0] && x->shape[1] == y->shape[1])
+      tl_help(s->diags,
+              "use tl.dot(%.40s, tl.trans(%.40s)): columns of the left are rows of the "
+              "right",
+              left, right);
+   else
+      tl_help(s->diags, "use tl.dot(%.40s, %.40s)", left, right);
 }
 
 static bool
@@ -556,6 +613,8 @@ undefined_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       tl_help(s->diags, "test for None with 'is None' before using the value");
    else if (is_no_number(a) || is_no_number(b))
       (void)tl_help_no_number(s, is_no_number(a) ? a : b);
+   else if (op == TL_AST_OP_MATMUL && is_matrix(a) && is_matrix(b))
+      help_matmul(s, a, b);
    else if (op == TL_AST_OP_MATMUL)
       tl_help(s->diags,
               is_matrix(a) || is_matrix(b)
@@ -878,10 +937,9 @@ tl_sema_condition(TlSema *s, const TlSv *v, TlRange range)
       x = tl_t1(&s->b, TL_OP_RESHAPE, tl_type_elem(x->type), x, {TL_ATTR_REORDER, {.i = 0}});
    if (tl_type_is_tile(x->type)) {
       tl_report(s->diags, E0289, range, tl_type_cstr(s->arena, x->type));
-      tl_help(s->diags, "load and store take it as their mask; choose element by element with "
-                        "tl.where(condition, a, b), or reduce the "
-                        "condition to a scalar: tl.min(condition) where it is to hold for all "
-                        "elements, as to skip a whole block, tl.max(condition) where for any");
+      tl_help(s->diags, "choose element by element with tl.where(condition, a, b), or give it to "
+                        "load and store as their mask; one answer for the whole tile is "
+                        "tl.max(condition), for any element, or tl.min(condition), for all");
       return NULL;
    }
    return tl_sema_cast(s, x, tl_type_scalar(s->types, TL_I1), range);

@@ -140,6 +140,41 @@ help_dimension(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape
       tl_help(s->diags, "add dimensions where they belong: x[:, None] or x[None, :]");
 }
 
+/* Of two lines, one of which has an element for each group of the other's; NULL: they are none. */
+static const char *
+help_groups(TlSema *s, const TlValue *a, const TlValue *b)
+{
+   const TlType *x = tl_type_elem(a->type), *y = tl_type_elem(b->type);
+   bool are_floats = x->kind == TL_TYPE_SCALAR && y->kind == TL_TYPE_SCALAR &&
+                     tl_dtype_is_float(x->dtype) && tl_dtype_is_float(y->dtype);
+   if (a->type->rank != 1 || b->type->rank != 1 || !are_floats) /* integers are rows and columns */
+      return NULL;
+   bool is_a = a->type->shape[0] > b->type->shape[0];
+   const TlValue *all = is_a ? a : b, *few = is_a ? b : a;
+   uint32_t num = all->type->shape[0], groups = few->type->shape[0];
+   if (groups < 2 || num % groups || !all->name || !few->name)
+      return NULL;
+   return tl_arena_printf(
+      s->arena,
+      "one value of '%.40s' for each group of %u: load it by the index divided by that, pointer + "
+      "i // %u; each with each: %.40s[:, None] and %.40s[None, :]",
+      few->name, num / groups, num / groups, all->name, few->name);
+}
+
+/* A mask of other elements than those that are accessed. */
+static const char *
+help_other_mask(TlSema *s, const TlValue *v, unsigned rank, const uint32_t *shape)
+{
+   const TlType *e = tl_type_elem(v->type);
+   if (rank != 1 || v->type->rank != 1 || e->kind != TL_TYPE_SCALAR || e->dtype != TL_I1)
+      return NULL;
+   return tl_arena_printf(s->arena,
+                          "this mask has one answer for each of %u elements, and %u are accessed: "
+                          "compare the offsets that are in these addresses, or leave it out where "
+                          "all of them are inside",
+                          v->type->shape[0], shape[0]);
+}
+
 bool
 tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
 {
@@ -164,6 +199,7 @@ tl_sema_broadcast(TlSema *s, TlValue **a, TlValue **b, TlRange range)
          factors = factors ? factors : tl_help_extremum(s, *b);
          factors = factors || turned ? factors : tl_help_other_axis(s, *b, x->rank, x->shape);
          factors = factors || turned ? factors : tl_help_other_axis(s, *a, y->rank, y->shape);
+         factors = factors || turned ? factors : help_groups(s, *a, *b);
          if (factors)
             tl_help(s->diags, "%s", factors);
          else if (turned)
@@ -199,6 +235,7 @@ tl_sema_broadcast_to(TlSema *s, TlValue *v, unsigned rank, const uint32_t *shape
       uint64_t elems = 1;
       for (unsigned d = 0; d < rank; d++)
          elems *= shape[d];
+      elements = turned || elements ? elements : help_other_mask(s, v, rank, shape);
       if (turned || elements)
          tl_help(s->diags, "%s", turned ? turned : elements);
       else if (t->rank > rank && rank && elems != tl_type_num_elems(t))
@@ -587,11 +624,15 @@ report_index(TlSema *s, const TlValue *v, const TlSv *indices, unsigned num, uns
    tl_blame(s, v, tl_sv_is_runtime(index) ? TL_WANT_POINTER : TL_WANT_OTHER);
    const char *text = tl_range_text(s, range), *open = strchr(text, '[');
    bool is_load = !tl_type_is_tile(v->type) && v->def && v->def->opcode == TL_OP_LOAD;
+   const char *mask =
+      index->kind == TL_SV_VALUE && tl_type_is_tile(index->value->type) ? ", mask" : "";
    if (tl_type_is_ptr_like(v->type) && open && num == 1)
       tl_help(s->diags,
-              "memory is read with tl.load(%.*s + %.*s), written with tl.store(%.*s + %.*s, value)",
-              (int)(open - text), text, (int)strlen(open) - 2, open + 1, (int)(open - text), text,
-              (int)strlen(open) - 2, open + 1);
+              "memory is read with tl.load(%.*s + %.*s%s), written with tl.store(%.*s + %.*s, "
+              "value%s)%s",
+              (int)(open - text), text, (int)strlen(open) - 2, open + 1, mask, (int)(open - text),
+              text, (int)strlen(open) - 2, open + 1, mask,
+              *mask ? ", mask such as i < n, for an index that may go beyond the array" : "");
    else if (tl_type_is_ptr_like(v->type))
       tl_help(s->diags, "memory is read with tl.load(pointer + offset); of rows and columns the "
                         "offset is row * stride + column");

@@ -1070,8 +1070,13 @@ tl_call_ints(TlSema *s, const TlCall *call, const char *what, const TlSv *items,
          const char *help =
             items[i].kind == TL_SV_TYPE ? tl_slip_help(call->row, TL_SLIP_WRONG, what) : NULL;
          const char *text = tl_range_text(s, range);
+         bool is_exchanged = strcmp(what, "shape") == 0 && strcmp(call->row->name, "full") == 0 &&
+                             call->num_args > 1 && call->args[1].kind == TL_SV_TUPLE;
          if (help)
             tl_help(s->diags, "%s", help);
+         else if (is_exchanged)
+            tl_help(s->diags, "the shape comes first: tl.full(%s, %s, dtype)",
+                    operand_text(s, call, 1, "shape"), operand_text(s, call, 0, "value"));
          else if (items[i].kind == TL_SV_FLOAT && strchr(text, '/') && !strchr(text, '\n'))
             tl_help(s->diags,
                     "'/' gives a fraction, of whole numbers too: '//' in %.80s gives a whole one",
@@ -1093,6 +1098,32 @@ next_power(int64_t v)
    return p;
 }
 
+/* reshape(x, (-1, 2)) */
+static void
+help_left_open(TlSema *s, const TlCall *call, const TlSv *items, unsigned num)
+{
+   const TlSv *x = call->num_args ? &call->args[0] : NULL;
+   uint64_t left = x && x->kind == TL_SV_VALUE ? tl_type_num_elems(x->value->type) : 0;
+   bool is_reshape =
+      num > 1 && (strcmp(call->row->name, "reshape") == 0 || strcmp(call->row->name, "view") == 0);
+   unsigned open = 0;
+   for (unsigned i = 0; i < num; i++) {
+      int64_t dim;
+      bool is_known = tl_sv_const_int(&items[i], &dim) && (dim == -1 || (dim > 0 && left));
+      open += is_known && dim == -1;
+      left = !is_known || (dim > 0 && left % (uint64_t)dim) ? 0
+             : dim > 0                                      ? left / (uint64_t)dim
+                                                            : left;
+   }
+   if (is_reshape && open == 1 && left)
+      tl_help(s->diags,
+              "no size is worked out: write %llu, or the quotient of the constants it is, such as "
+              "BLOCK // 2",
+              (unsigned long long)left);
+   else
+      tl_help(s->diags, "no size is worked out: write it, or use tl.ravel(x)");
+}
+
 bool
 tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items, unsigned num,
               uint32_t *shape, TlRange range)
@@ -1108,7 +1139,7 @@ tl_call_shape(TlSema *s, const TlCall *call, const char *what, const TlSv *items
             tl_help(s->diags, "use %llu and mask what lies beyond %lld", next_power(dims[i]),
                     (long long)dims[i]);
          else if (dims[i] == -1)
-            tl_help(s->diags, "no size is worked out: write it, or use tl.ravel(x)");
+            help_left_open(s, call, items, num);
          return false;
       }
       if (__builtin_mul_overflow(elems, (unsigned long long)dims[i], &elems))

@@ -135,6 +135,11 @@ TlSv
 tl_builtin_zeros_like(TlSema *s, const TlCall *call)
 {
    TlValue *x = tl_call_taken(s, call, 0, TL_TAKES_NUMBER | TL_TAKES_BOOL);
+   if (!x && call->num_args && call->args[0].kind == TL_SV_TUPLE)
+      tl_help(s->diags,
+              "it takes the shape and type of a tile; of sizes it is tl.zeros(%.60s, "
+              "dtype)",
+              tl_range_text(s, tl_call_arg_range(call, 0)));
    if (!x)
       return tl_sv_poison();
    return tl_sv_value(tl_const_bits(&s->b, x->type, 0));

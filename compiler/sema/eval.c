@@ -1,6 +1,7 @@
 /* Expressions.  Every form gives a TlSv; a value known at compile time stays known, an operator
  * with a run-time operand is built by arith.c.  Invariant: each error is reported once, by the node
  * that finds it; every other node passes poison on in silence. */
+#include "ir/control.h"
 #include "sema/generic.h"
 #include "sema/help.h"
 #include "sema/impl.h"
@@ -617,8 +618,17 @@ tl_subscript(TlSema *s, const TlSv *self, const TlSv *indices, unsigned n, bool 
    case TL_SV_DICT: {
       bool found;
       unsigned errors = s->diags->num_errors;
-      if (whole.kind == TL_SV_VALUE)
-         return tl_sv_refuse(s, E0301, range, "key", "dict", tl_sv_describe(s, &whole));
+      if (whole.kind == TL_SV_VALUE) {
+         TlSv none = tl_sv_refuse(s, E0301, range, "key", "dict", tl_sv_describe(s, &whole));
+         const TlOp *in = whole.value->def ? NULL : whole.value->block->region->parent;
+         if (in && in->opcode == TL_OP_FOR && whole.value == tl_for_index(in))
+            tl_help(s->diags,
+                    "the run counts this loop: with a bound that is known at compile time it is "
+                    "for .. in tl.static_range(..); else lay the values into an array and load "
+                    "them, tl.load(values + %.40s)",
+                    whole.value->name ? whole.value->name : "i");
+         return none;
+      }
       TlSv v = tl_dict_get(s, self, &whole, &found);
       if (found)
          return v;
@@ -819,7 +829,7 @@ iterate_range(TlSema *s, const TlSvRange *r, TlRange range, TlSv **items, size_t
 
 /* What gives several values where the statement at `range` asks a call that gives one for them. */
 static const char *
-several_of_call(TlSema *s, TlRange range)
+several_of_call(TlSema *s, const TlSv *v, TlRange range)
 {
    static const struct {
       const char *call, *way;
@@ -840,6 +850,13 @@ several_of_call(TlSema *s, TlRange range)
    };
    const TlNode *at = tl_written_at(s, range).statement;
    const TlNode *value = at && at->kind == TL_AST_ASSIGN ? tl_ast_Assign(at)->value : NULL;
+   if (value && tl_is_call_of(value, "sort") && v->kind == TL_SV_VALUE &&
+       tl_type_elem(v->value->type)->kind == TL_TYPE_SCALAR &&
+       tl_type_elem(v->value->type)->dtype == TL_FP32)
+      return "tl.sort gives the values alone.  For their indices too sort integers of the same "
+             "order with each index in the low bits: b = x.to(tl.int32, bitcast=True); key = b ^ "
+             "((b >> 31) & 0x7fffffff); s = tl.sort((key.to(tl.int64) << 32) | i); order = (s & "
+             "0xffffffff).to(tl.int32), and the values are tl.gather(x, order, 0)";
    for (size_t i = 0; value && i < sizeof ways / sizeof ways[0]; i++)
       if (tl_is_call_of(value, ways[i].call))
          return ways[i].way;
@@ -886,7 +903,7 @@ tl_iterate(TlSema *s, const TlSv *v, TlRange range, TlSv **items, size_t *len)
       tl_blame_sv(s, v, TL_WANT_OTHER);
       const char *text = tl_range_text(s, range);
       const char *several =
-         tl_sv_is_runtime(v) && strchr(text, ',') ? several_of_call(s, range) : NULL;
+         tl_sv_is_runtime(v) && strchr(text, ',') ? several_of_call(s, v, range) : NULL;
       if (several)
          tl_help(s->diags, "it is one value, and '%.40s' are several names: %s", text, several);
       else if (tl_sv_is_runtime(v) && strchr(text, ','))

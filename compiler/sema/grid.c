@@ -39,9 +39,9 @@ refuse(Grid *g, const TlNode *n, const char *what)
    if (!g->failed) {
       tl_report(g->s->diags, E0277, n->range, what);
       tl_help(g->s->diags,
-              "a grid is whole numbers, such as 128,2 or cdiv(n, 128), over the parameters %s; "
-              "--grid=X,Y,Z gives another",
-              param_names(g));
+              "a grid is whole numbers, such as 128,2 or cdiv(n, 128), over the parameters %s%s",
+              param_names(g),
+              n->range.file == g->s->impl->main->file ? "; --grid=X,Y,Z gives another" : "");
    }
    g->failed = true;
 }
@@ -179,8 +179,8 @@ put_binary(Grid *g, const TlNode *n)
    if (b->op == TL_AST_OP_DIV || b->op == TL_AST_OP_POW || b->op == TL_AST_OP_MATMUL) {
       if (!put_constant(g, n))
          refuse(g, n,
-                "the numbers are integers: use // or cdiv, which counts a last block that is "
-                "not full as well");
+                "the numbers are integers: use cdiv, which counts a last block that is not full "
+                "as well, or // where there is none");
       return;
    }
    put(g, b->left, true);

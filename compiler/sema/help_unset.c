@@ -97,7 +97,12 @@ tl_help_unset(TlSema *s, const TlNode *fn, const char *name, TlRange at, const c
       return false;
    find_shared(&u, (TlNode *)fn);
    assert(u.shared);
-   if (is_on_other_side(&u)) {
+   const char *behind = tl_source(s->sources, at.file)->text + at.end;
+   if (behind[strspn(behind, " ")] == '(' && tl_builtin_find(TL_NS_TL | TL_NS_PYTHON, name)) {
+      tl_note(s->diags, N0200, u.set->range, "it is a variable, as it is set here");
+      tl_help(s->diags, "the variable '%s' hides the function: give the variable another name",
+              name);
+   } else if (is_on_other_side(&u)) {
       tl_note(s->diags, N0200, u.set->range, "it is set here, on the other side of the 'if'");
       tl_help(s->diags, "give '%s' a value before %s, such as %s = tl.zeros(..) for a tile", name,
               word_of(u.loop ? u.loop : u.shared), name);

@@ -59,6 +59,8 @@ typedef struct TlLaunchText {
 void tl_launch_text(TlSema *s, const TlKernelInfo *k, const TlAstCall *call, TlLaunchText *out);
 /* The number that an expression of the launch is, where the text says it; never negative. */
 bool tl_launch_number(const TlLaunchText *t, const TlNode *n, int64_t *out);
+/* How many elements an array of one dimension has, where the text says it. */
+bool tl_launch_length(const TlLaunchText *t, const TlNode *n, int64_t *out);
 /* The size along an axis of a grid as it is written, and of a launch's; NULL: there is none. */
 const TlNode *tl_grid_item(const TlNode *grid, unsigned axis);
 const TlNode *tl_launch_grid_item(const TlLaunchText *t, unsigned axis);

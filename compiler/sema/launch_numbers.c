@@ -226,6 +226,15 @@ tl_launch_number(const TlLaunchText *t, const TlNode *n, int64_t *out)
    return number_of(t, n, 0, out) && *out >= 0;
 }
 
+bool
+tl_launch_length(const TlLaunchText *t, const TlNode *n, int64_t *out)
+{
+   Shape shape;
+   bool is_known = shape_of(t, n, 0, &shape) && shape.rank == 1;
+   *out = is_known ? shape.size[0] : 0;
+   return is_known;
+}
+
 const TlNode *
 tl_grid_item(const TlNode *grid, unsigned axis)
 {

@@ -502,7 +502,18 @@ literal_int(const TlNode *n, int64_t *out)
    return true;
 }
 
-/* for j in range(0, 8, -1): of numbers that are written out. */
+/* n, n - 1: what is called as sizes are. */
+static bool
+is_size(const TlNode *n)
+{
+   int64_t by;
+   const TlAstBinary *b = n->kind == TL_AST_BINARY ? tl_ast_Binary(n) : NULL;
+   if (b && b->op == TL_AST_OP_SUB && literal_int(b->right, &by))
+      n = b->left;
+   return n->kind == TL_AST_NAME && tl_lint_is_size_name(tl_ast_Name(n)->id);
+}
+
+/* for j in range(0, 8, -1): of numbers that are written out; range(n, 0). */
 static void
 check_range(TlSema *s, const TlNode *iter)
 {
@@ -511,9 +522,20 @@ check_range(TlSema *s, const TlNode *iter)
    if (strcmp(name, "range") != 0 && strcmp(name, "static_range") != 0)
       return;
    const TlNodeList *args = &tl_ast_Call(iter)->args;
-   for (size_t i = 0; i < args->len; i++)
-      if (i >= 3 || !literal_int(args->data[i], &v[args->len == 1 ? 1 : i]))
+   bool are_numbers = true;
+   for (size_t i = 0; i < args->len; i++) {
+      if (i >= 3 || (i && !literal_int(args->data[i], &v[i])))
          return;
+      are_numbers &= i || literal_int(args->data[0], &v[args->len == 1 ? 1 : 0]);
+   }
+   if (args->len == 2 && is_size(args->data[0]) && v[1] <= 0) {
+      tl_report(s->diags, W0221, iter->range);
+      tl_help(s->diags, "it counts up: down to 0 it is range(%.40s%s, -1, -1)",
+              tl_node_text(s, args->data[0]), args->data[0]->kind == TL_AST_NAME ? " - 1" : "");
+      return;
+   }
+   if (!are_numbers)
+      return;
    if (args->len && v[2] && (v[2] > 0 ? v[0] >= v[1] : v[0] <= v[1]))
       tl_report(s->diags, W0221, iter->range);
 }

@@ -111,7 +111,7 @@ void tl_lint_still(TlLintFacts *f);
 void tl_lint_effects(TlLintFacts *f);
 void tl_lint_loops(TlLintFacts *f);
 void tl_lint_neighbours(TlLintFacts *f);
-void tl_lint_rows(TlLintFacts *f);
+void tl_lint_rows(TlLintFacts *f, const TlKernelInfo *k);
 /* is_told: something was reported that a grid may be the cause of. */
 void tl_lint_grid(TlLintFacts *f, const TlKernelInfo *k, bool is_told);
 

@@ -453,7 +453,7 @@ lint_accesses(TlSema *s, const TlFunc *f, const TlKernelInfo *k)
    tl_lint_still(&facts);
    tl_lint_effects(&facts);
    tl_lint_neighbours(&facts);
-   tl_lint_rows(&facts);
+   tl_lint_rows(&facts, k);
    tl_lint_loops(&facts);
    tl_lint_grid(&facts, k, is_told);
    for (const TlOp *op = top->first; op; op = tl_walk_next(op, top))

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_STEPS = 200 };
 
@@ -959,11 +960,25 @@ product_with(const TlValue *v, const TlValue *stride, unsigned *steps)
    return found;
 }
 
+/* stride_bk, of what a mask keeps below K. */
+static bool
+is_named_for(const char *stride, const TlBound *b)
+{
+   for (unsigned i = 0; i < b->limit.num; i++) {
+      const TlTerm *t = &b->limit.term[i];
+      const TlValue *v = t->num == 1 && t->scale == 1 && t->dim < 0 ? t->factor[0].value : NULL;
+      size_t len = v && tl_lint_is_argument(v) && v->name ? strlen(v->name) : 0;
+      if (len && strlen(stride) > len && strcasecmp(stride + strlen(stride) - len, v->name) == 0)
+         return true;
+   }
+   return false;
+}
+
 /* a = x + r * s_r + k * s_k; a += BLOCK * s_r, where the mask goes along k: one of the two strides
  * is the other's, and which one the code does not say. */
 static bool
-check_two_strides(TlLintFacts *f, const TlLintAccess *x, const TlTerm *stride, const TlOp *loop,
-                  int64_t by)
+check_two_strides(TlLintFacts *f, const TlLintAccess *x, const TlBound *b, const TlTerm *stride,
+                  const TlOp *loop, int64_t by)
 {
    TlSema *s = f->s;
    const TlValue *step = other_stride(x, tl_for_index(loop), stride, by);
@@ -975,10 +990,13 @@ check_two_strides(TlLintFacts *f, const TlLintAccess *x, const TlTerm *stride, c
    tl_report(s->diags, W0263, place_of_move(x, loop), tl_source_name(x->op), (long long)by,
              tl_arena_printf(s->arena, "%lld times '%.40s', where its index has the stride '%.40s'",
                              (long long)by, step->name, own->name));
+   bool is_own = is_named_for(own->name, b), is_step = is_named_for(step->name, b);
+   const char *named = is_own == is_step ? NULL : is_own ? own->name : step->name;
    tl_help(s->diags,
            "the step and the index take one stride, that of the dimension which the mask moves "
-           "along: it is either '%.40s' or '%.40s'",
-           step->name, own->name);
+           "along: it is either '%.40s' or '%.40s'%s",
+           step->name, own->name,
+           named ? tl_arena_printf(s->arena, "; by its name '%.40s'", named) : "");
    if (made && made->range.file == x->op->range.file)
       tl_note(s->diags, N0200, made->range,
               tl_arena_printf(s->arena, "the index has the stride '%.40s' here", own->name));
@@ -1023,7 +1041,7 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
       tl_report(s->diags, W0235, x->op->range, tl_source_name(x->op));
       return true;
    }
-   if (check_two_strides(f, x, &stride, loop, mask_by))
+   if (check_two_strides(f, x, b, &stride, loop, mask_by))
       return true;
    if (!tl_lint_trusts_numbers(f) && !is_still) /* a block's length, say */
       return false;

@@ -1,8 +1,10 @@
 /* Loads of neighbours that go on to another row, of weights that an inner loop does not move, of
- * matrices of which all programs take the first, and of the first row for a row of each program. */
+ * matrices of which all programs take the first, of the first row for a row of each program, and of
+ * one element a program where a launch gives one for each column. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "sema/generic.h"
+#include "sema/launch_args.h"
 #include "sema/lint.h"
 #include "sema/lint_access.h"
 
@@ -494,10 +496,99 @@ check_left_row(TlLintFacts *f, const TlLintAccess *x)
    return true;
 }
 
-void
-tl_lint_rows(TlLintFacts *f)
+/* ---- one element of what has one for each column ---- */
+/* x + program_id(axis), of one element; -1: it is another. */
+static int
+axis_of_element(const TlLintAccess *x)
 {
-   bool is_told[5] = {false};
+   const TlTerm *t = x->is_known && x->sum.num == 1 ? &x->sum.term[0] : NULL;
+   return t && t->num == 1 && t->scale == 1 && t->dim < 0 ? tl_lint_axis(t) : -1;
+}
+
+/* The bound that keeps columns below an argument in an access of the program's row. */
+static const TlBound *
+columns_of_row(const TlLintAccess *x, int axis)
+{
+   int64_t more;
+   bool has_row = false;
+   for (unsigned i = 0; x->is_known && i < x->sum.num; i++)
+      has_row |= x->sum.term[i].num == 2 && tl_lint_axis(&x->sum.term[i]) == axis;
+   for (unsigned i = 0; has_row && i < x->num_bounds; i++) {
+      const TlBound *b = &x->bound[i];
+      if (b->is_upper && b->is_strict && size_and_number(&b->limit, &more) && !more &&
+          is_column(x, &b->index))
+         return b;
+   }
+   return NULL;
+}
+
+static const TlNode *
+node_given(const TlLaunchText *t, const char *name)
+{
+   for (unsigned p = 0; p < t->kernel->num_params; p++)
+      if (strcmp(t->kernel->params[p].name, name) == 0)
+         return t->args[p].node;
+   return NULL;
+}
+
+/* How many columns the launch gives the array elements for, and another number of programs: the
+ * bound of these columns; NULL: it does not, or does not say. */
+static const TlBound *
+columns_given(const TlLintFacts *f, const TlLaunchText *t, const TlLintAccess *x, int axis,
+              int64_t *programs)
+{
+   int64_t len, size, more;
+   const TlNode *array = node_given(t, x->base->name);
+   const TlNode *item = tl_launch_grid_item(t, (unsigned)axis);
+   if (!array || !item || !tl_launch_length(t, array, &len) ||
+       !tl_launch_number(t, item, programs) || *programs < 2 || *programs == len)
+      return NULL;
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlBound *b = columns_of_row(&f->all.data[i], axis);
+      const TlNode *n = b ? node_given(t, size_and_number(&b->limit, &more)->name) : NULL;
+      if (n && tl_launch_number(t, n, &size) && size == len)
+         return b;
+   }
+   return NULL;
+}
+
+/* load(w + row), where a launch gives as many elements of w as columns, and other than rows. */
+static bool
+check_one_for_row(TlLintFacts *f, const TlKernelInfo *k, const TlLintAccess *x)
+{
+   enum { MOST_LAUNCHES = 16 };
+   TlSema *s = f->s;
+   int axis = axis_of_element(x);
+   const TlCalls *calls = tl_launches_of(s, k->name);
+   if (axis < 0 || x->op->opcode != TL_OP_LOAD || !tl_lint_is_argument(x->base) || !x->base->name ||
+       x->op->range.file != s->impl->main->file)
+      return false;
+   for (size_t i = 0; i < f->all.len; i++)
+      if (f->all.data[i].base == x->base && axis_of_element(&f->all.data[i]) != axis)
+         return false;
+   for (size_t i = 0; calls && i < calls->len && i < MOST_LAUNCHES; i++) {
+      TlLaunchText t;
+      int64_t programs, more;
+      tl_launch_text(s, k, calls->data[i], &t);
+      const TlBound *b = columns_given(f, &t, x, axis, &programs);
+      if (!b)
+         continue;
+      const char *column = column_name(s, b), *size = size_and_number(&b->limit, &more)->name;
+      tl_report(s->diags, W0379, x->op->range, x->base->name, size);
+      tl_help(s->diags,
+              "the launch has %lld programs and one element for each column: tl.load(%.40s + "
+              "%.40s, %.40s < %.40s)",
+              (long long)programs, x->base->name, column, column, size);
+      tl_note(s->diags, N0200, calls->data[i]->node.range, "the launch with these numbers");
+      return true;
+   }
+   return false;
+}
+
+void
+tl_lint_rows(TlLintFacts *f, const TlKernelInfo *k)
+{
+   bool is_told[6] = {false};
    for (size_t i = 0; i < f->all.len; i++) {
       const TlLintAccess *x = &f->all.data[i];
       is_told[0] = is_told[0] || check_row_end(f, x);
@@ -505,5 +596,6 @@ tl_lint_rows(TlLintFacts *f)
       is_told[2] = is_told[2] || check_batch(f, x);
       is_told[3] = is_told[3] || check_low_bound(f, x);
       is_told[4] = is_told[4] || check_left_row(f, x);
+      is_told[5] = is_told[5] || check_one_for_row(f, k, x);
    }
 }

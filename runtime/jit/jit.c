@@ -446,6 +446,8 @@ tl_jit_miscounted(TilecRuntime *rt, const TilecKernelDecl *decl, const TilecArg 
       if (len < sizeof names)
          len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
                                  taken ? ", " : "; the kernel takes ", p->name);
+      if (taken == num_given && !*other)
+         snprintf(other, sizeof other, "; none is left for '%.60s'", p->name);
       taken++;
    }
    snprintf(text, sizeof text, "kernel '%s': %u argument%s taken, %zu given%s%s", decl->name, taken,

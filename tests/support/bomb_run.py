@@ -2,6 +2,7 @@
 limit, with a result or an error that says what is wrong.  In time is said of idle cores: neither
 its processor time nor the time that it is without a processor may be over the limit."""
 
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -66,20 +67,23 @@ class Command:
 
 
 def main(bombs, commands):
-    """`SCRIPT TILEC [NAME..]`; commands(tilec, folder, name) makes the input and the commands."""
-    only = sys.argv[2:]
+    """`SCRIPT TILEC [NAME..]`; commands(tilec, folder, name) makes the input and the commands, which
+    run one after the other.  As many inputs at once as there are cores."""
+    names = [name for name in bombs if not sys.argv[2:] or name in sys.argv[2:]]
     failed = worst = most = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name in bombs:
-            if only and name not in only:
-                continue
-            for command in commands(sys.argv[1], folder, name):
-                code = command.run()
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+
+        def run(name):
+            return [(command, command.run()) for command in commands(sys.argv[1], folder, name)]
+
+        for name, ran in zip(names, pool.map(run, names)):
+            for command, code in ran:
                 faults = list(command.faults(code))
                 failed += bool(faults)
                 worst, most = max(worst, command.took), max(most, command.memory)
                 first = "" if command.talks else command.out.split("\n")[0][-100:]
                 print(f"{'FAIL' if faults else 'ok  '} {name:20} {command.took:5.1f} s "
                       f"{command.memory >> 20:5} MiB  {code} {', '.join(faults)} {first}", flush=True)
-    print(f"{len(bombs)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
+    print(f"{len(names)} bombs, {failed} failed; longest {worst:.1f} s, most {most >> 20} MiB")
     sys.exit(failed != 0)

@@ -44,7 +44,8 @@ def _own(trace):
     for t in frames:
         file = t.tb_frame.f_code.co_filename
         is_inside = file.startswith(_FOLDER) or file.startswith("<frozen runpy") \
-            or is_inside and file.startswith(_BETWEEN)
+            or is_inside and file.startswith(_BETWEEN) or file == "<string>" \
+            and t.tb_frame.f_code.co_name == "__init__"      # of a dataclass
         if not is_inside:
             own.append(t)
     kept = None

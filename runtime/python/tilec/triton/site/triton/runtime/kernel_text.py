@@ -448,7 +448,7 @@ class Part:
                 kind, way_out = _function_instead(v)
             elif isinstance(v, (bool, int, float, str)):
                 kind = "a value of the program (%s), and not made by tl.constexpr(..)" % type(v).__qualname__
-                way_out = "write %s = tl.constexpr(%s), an annotation makes none; " \
+                way_out = "write %s = tl.constexpr(%s), the value itself and not an annotation; " \
                     "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1 lets kernels see all of them" % (name, repr(v)[:40])
             elif type(v).__module__ == "torch" and type(v).__name__ == "dtype":
                 kind, way_out = "a type of torch", "write %s = tl.constexpr(tl.%s)" % (name, str(v).split(".")[-1])

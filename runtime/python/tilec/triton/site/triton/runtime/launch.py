@@ -575,11 +575,29 @@ class Launcher:
                     "%s=%s" % (n, "an array" if is_array(v) else repr(v)[:40])
                     for n, v in zip(self.jit.arg_names, map(unwrap, args))),
                     "; a tl.constexpr is given by its name: %s" % ", ".join("%s=.." % n for n in sizes)
-                    if sizes else "")) from None
+                    if sizes else self._left_out(args))) from None
+            twice = re.search(r"multiple values for argument '(\w+)'", str(e))
+            if twice and twice[1] in self.jit.arg_names:
+                n = self.jit.arg_names.index(twice[1])
+                raise TypeError("%s: %s is given by its place, number %d, and by its name: leave one out"
+                                % (e, repr(unwrap(args[n]))[:40], n + 1)) from None
             if self.jit.arg_names[:1] == ["self"]:
                 raise TypeError("%s; a kernel is no method, and 'self' one of its arguments: leave it out"
                                 % e) from None
             raise
+
+    def _left_out(self, args):
+        """Which argument is left out before the last: a number stands where the kernel reads or writes memory,
+        or several numbers are given as one."""
+        for name, v in zip(self.jit.arg_names, map(unwrap, args)):
+            if isinstance(v, tuple) and len(v) > 1:
+                return "; '%s' is given %d numbers in one: a star before it, as in *x.stride(), gives each of " \
+                    "them to a parameter" % (name, len(v))
+            if isinstance(v, (int, float)) and re.search(
+                    r"\b(load|store|atomic_\w+)\(\s*%s\b\s*[+,)]" % re.escape(name), self.jit.src):
+                return "; '%s' is memory in the kernel, and is given a number: is an array left out " \
+                    "before it, or itself?" % name
+        return ""
 
     def call_of(self, bound, options):
         self._check_overrides(options)
