@@ -351,7 +351,7 @@ static bool
 fill_by_boxes(TlPipe *p)
 {
    unsigned stages = p->stages;
-   bool ok = choose_distance_of_boxes(p) && tl_pipe_choose_boxes(p);
+   bool ok = choose_distance_of_boxes(p) && !costs_blocks(p) && tl_pipe_choose_boxes(p);
    if (!ok) {
       p->stages = stages;
       p->issues_late = false;
