@@ -611,6 +611,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    if (!cg->failed) {
       tl_cg_work_around_ptxas(cg);
       tl_cg_order_stores(cg);
+      tl_cg_order_values(cg);
       tl_cg_bound_blocks(cg);
    }
    return !cg->failed;

@@ -77,6 +77,9 @@ void tl_cg_work_around_ptxas(TlCg *cg);
 /* order_stores.c: addresses of stores beside the stores. */
 void tl_cg_order_stores(TlCg *cg);
 
+/* order_values.c: few values at a time where registers are short. */
+void tl_cg_order_values(TlCg *cg);
+
 /* bound_blocks.c: the finished function's long blocks become chains of short ones. */
 void tl_cg_bound_blocks(TlCg *cg);
 

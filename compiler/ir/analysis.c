@@ -571,6 +571,10 @@ tr_bitcast(const Call *c, TlAxisInfo *r)
       return;
    }
    const TlType *from = tl_type_elem(c->tx), *to = tl_type_elem(c->type);
+   if (from->kind == TL_TYPE_PTR && to->kind == TL_TYPE_PTR && step_of(c->tx) == step_of(c->type)) {
+      *r = *c->x; /* addresses of bools are read as bytes */
+      return;
+   }
    bool address = (from->kind == TL_TYPE_PTR || is_int_type(from)) &&
                   (to->kind == TL_TYPE_PTR || is_int_type(to));
    for (unsigned d = 0; d < num_dims(c->type) && address; d++)

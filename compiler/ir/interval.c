@@ -32,17 +32,16 @@ shift(TlOpcode op, TlInterval x, TlInterval y, TlInterval *out)
    return true;
 }
 
-static bool
-quotient(TlInterval x, TlInterval y, TlInterval *out)
+/* No further from 0 than the dividend, whatever it is divided by: by 0 it is 0. */
+static TlInterval
+quotient(TlInterval x, TlInterval y)
 {
-   bool is_index = x.lo >= 0 && y.lo > 0;
    if (y.lo == y.hi && y.lo > 0)
-      *out = (TlInterval){x.lo / y.lo, x.hi / y.lo};
-   else if (is_index)
-      *out = (TlInterval){x.lo / y.hi, x.hi / y.lo};
-   else
-      return false;
-   return true;
+      return (TlInterval){x.lo / y.lo, x.hi / y.lo};
+   if (x.lo >= 0 && y.lo > 0)
+      return (TlInterval){x.lo / y.hi, x.hi / y.lo};
+   TlWide far = most(most(-x.lo, x.hi), 0);
+   return y.lo >= 0 ? (TlInterval){least(x.lo, 0), most(x.hi, 0)} : (TlInterval){-far, far};
 }
 
 /* It has the dividend's sign. */
@@ -103,7 +102,8 @@ tl_interval_of(TlOpcode op, TlInterval x, TlInterval y, TlInterval *out)
    case TL_OP_SHR:
       return shift(op, x, y, out);
    case TL_OP_DIV:
-      return quotient(x, y, out);
+      *out = quotient(x, y);
+      return true;
    case TL_OP_REM:
       return remainder_of(x, y, out);
    case TL_OP_AND:

@@ -11,8 +11,7 @@ typedef struct TlInterval {
    TlWide lo, hi; /* of operands: within 64 bits */
 } TlInterval;
 
-/* False where nothing is known: other operations, divisors that may be 0, shifts by what is not
- * known. */
+/* False where nothing is known: other operations, remainders by 0, shifts by what is not known. */
 bool tl_interval_of(TlOpcode op, TlInterval x, TlInterval y, TlInterval *out);
 
 #endif

@@ -1,13 +1,14 @@
 /* Vector widths and blocked layouts of global memory accesses: one vector of at most 16 bytes a
  * thread and access, lanes along the contiguous dimension and then the next, warps on the slowest
- * dimensions that have room (so that reductions along the contiguous one stay in a warp). */
+ * dimensions that have room (so that reductions along the contiguous one stay in a warp), or, where
+ * that is asked for, on the contiguous one where rows are shared anyway. */
 #include "passes/coalesce.h"
 #include "passes/prefix_masks.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_ACCESS_BYTES = 16, LANES = 32 };
+enum { MAX_ACCESS_BYTES = 16, LANES = 32, MIN_OF_ROW = 4 };
 
 static uint32_t
 pow2_at_most(int64_t v, uint32_t most)
@@ -160,6 +161,23 @@ tl_access_has_vectors(const TlTarget *target, const TlOp *op)
    return has && target && tl_target_has_red_vec(target);
 }
 
+static bool
+rows_are_shared(unsigned rank, const uint32_t *shape, unsigned dim, unsigned num_warps)
+{
+   assert(dim < rank);
+   uint32_t rows = 1;
+   for (unsigned d = 0; d < rank; d++)
+      rows *= d == dim ? 1 : shape[d];
+   uint32_t least = rows > MIN_OF_ROW ? rows : MIN_OF_ROW;
+   return rows > 1 && rows < num_warps && shape[dim] / (LANES * num_warps) >= least;
+}
+
+bool
+tl_rows_are_shared(const TlType *tile, unsigned dim, unsigned num_warps)
+{
+   return rows_are_shared(tile->rank, tile->shape, dim, num_warps);
+}
+
 static TlLinear
 blocked(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
         unsigned num_warps, bool warps_follow_lanes)
@@ -196,6 +214,15 @@ tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, u
                   unsigned num_warps)
 {
    return blocked(rank, shape, order, vec, num_warps, false);
+}
+
+TlLinear
+tl_shared_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order, unsigned vec,
+                         unsigned num_warps)
+{
+   bool are_shared = shape[order[0]] >= vec * LANES * num_warps &&
+                     rows_are_shared(rank, shape, order[0], num_warps);
+   return blocked(rank, shape, order, vec, num_warps, are_shared);
 }
 
 TlLinear

@@ -30,10 +30,21 @@ unsigned tl_access_vec_in(const TlAccess *a, const TlLinear *layout);
  * values nobody asks for. */
 bool tl_access_has_vectors(const TlTarget *target, const TlOp *op);
 
+/* Fewer rows (along `dim`) than warps, and long ones: several warps have a row together whatever is
+ * done, so all of them best have every row.  None is idle then where rows are masked, and what
+ * belongs to a column (weights, sums) is in one thread, not again in those of each row; but lanes
+ * exchange the sums of all rows, which loops may do in each iteration.  Long: a thread has at least
+ * as many elements of a row as there are rows, or what belongs to a row (its address, its factor)
+ * would take more registers than that saves, and 4 for the lanes to exchange one sum. */
+bool tl_rows_are_shared(const TlType *tile, unsigned dim, unsigned num_warps);
+
 /* Blocked layout: vec elements a thread along order[0], lanes along order[0] and on, warps over
  * what is left of the slowest dimensions first. */
 TlLinear tl_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,
                            unsigned vec, unsigned num_warps);
+/* The same, but all warps along every row of order[0] where rows are shared. */
+TlLinear tl_shared_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,
+                                  unsigned vec, unsigned num_warps);
 /* The same with warps beside the lanes, along order[0] first: a thread has few indices of that
  * dimension and more of the others. */
 TlLinear tl_long_blocked_layout(unsigned rank, const uint32_t *shape, const unsigned *order,

@@ -343,19 +343,30 @@ spread_rows(TlLinear *l, unsigned elem_bytes, unsigned width)
       l->col[7 + i - es] ^= l->col[4 + i - es] ^ l->col[4 + (i + 1) % num - es];
 }
 
+/* The dimension that the bits of column `col` go along, the last of several; rank: of none. */
+static unsigned
+dim_of(const TlLinear *l, uint32_t col)
+{
+   unsigned found = l->rank;
+   for (unsigned dim = 0; dim < l->rank; dim++)
+      if (col >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
+         found = dim;
+   return found;
+}
+
 unsigned
 tl_dim_together(const TlType *t)
 {
    assert(t->layout && t->rank >= 2);
-   unsigned r = t->rank, fast = r - 1;
+   unsigned r = t->rank, fast = r, nearest = r;
    const TlLinear *l = t->layout;
-   uint32_t first = 0;
-   for (unsigned i = 0; i < tl_ll_in_bits(l) && !first; i++)
-      first = l->col[i];
-   for (unsigned dim = 0; dim < r; dim++)
-      if (first >> tl_ll_dim_shift(l, dim) & ((1u << l->log2_dim[dim]) - 1))
-         fast = dim;
-   return fast + 2 < r ? r - 1 : fast;
+   for (unsigned i = 0; i < tl_ll_in_bits(l) && nearest == r; i++) {
+      unsigned dim = dim_of(l, l->col[i]);
+      fast = fast == r ? dim : fast;
+      nearest = dim < r && l->col[i] == 1u << tl_ll_dim_shift(l, dim) ? dim : nearest;
+   }
+   fast = nearest < r ? nearest : fast;
+   return fast + 2 < r || fast == r ? r - 1 : fast;
 }
 
 /* A 16-byte access is made by eight lanes at a time, who read so many rows of A. */

@@ -53,7 +53,8 @@ tl_dot_has_fragment(const TlDotForm *f, unsigned i)
 /* K after which wgmma's sum of fp8 products is added to one in fp32, since it keeps about 14 bits
  * itself; 0: it adds to the accumulator. */
 uint32_t tl_dot_promoted_k(const TlOp *dot);
-/* The dimension of rows of a tile: the one that lies together in the registers or lanes. */
+/* The dimension of rows of a tile: the one whose neighbours lie nearest to each other, in
+ * registers, else in lanes. */
 unsigned tl_dim_together(const TlType *t);
 /* What lies together in the global memory that operand `index` is loaded from: K, or the rows of
  * A or columns of B; NONE where it is not loaded or single elements lie apart. */

@@ -316,12 +316,42 @@ choose_distance_of_boxes(TlPipe *p)
    return p->ahead >= 1;
 }
 
+/* Registers that the loop's tiles take where no ring holds them, with the sums of its products. */
+static uint32_t
+words_without_rings(const TlPipe *p)
+{
+   enum { WORD_BYTES = 4, LANES = 32, BESIDE = 32 };
+   uint32_t words = BESIDE;
+   for (const TlOp *op = p->body->first; op; op = op->next)
+      words += op->opcode == TL_OP_DOT ? tl_words_of(tl_result(op, 0)->type) : 0;
+   return words + (uint32_t)(tl_pipe_stage_bytes(p) / (p->func->num_warps * LANES * WORD_BYTES));
+}
+
+/* Rings that no product reads from give a loop time alone: what they hold goes through registers in
+ * any case.  Of iterations that are known to be few, at most twice as many as the rings run ahead,
+ * half run with rings that still fill or have been emptied.  That is not worth the blocks where few
+ * warps fit, and half as many blocks again without rings: theirs have as many loads under way. */
+static bool
+costs_blocks(const TlPipe *p)
+{
+   enum { ENOUGH_WARPS = 16 /* of a multiprocessor */ };
+   uint64_t warps = p->func->num_warps, now = blocks_with(p, p->stages);
+   for (size_t i = 0; i < p->loads.len; i++)
+      if (p->loads.data[i].alloc)
+         return false;
+   if (p->has_stages || now * warps >= ENOUGH_WARPS || tl_known_trips(p->loop) > 2 * p->ahead)
+      return false;
+   uint64_t then = blocks_that_fit(p, 0);
+   uint64_t most = tl_blocks_with(p->cx->target, (uint32_t)warps, words_without_rings(p));
+   return 2 * (then < most ? then : most) >= 3 * now;
+}
+
 /* True when boxes fill the loop's rings; the distance is theirs then. */
 static bool
 fill_by_boxes(TlPipe *p)
 {
    unsigned stages = p->stages;
-   bool ok = choose_distance_of_boxes(p) && tl_pipe_choose_boxes(p);
+   bool ok = choose_distance_of_boxes(p) && !costs_blocks(p) && tl_pipe_choose_boxes(p);
    if (!ok) {
       p->stages = stages;
       p->issues_late = false;
@@ -828,7 +858,14 @@ plan_rings(TlPipe *p)
       if (!p->refills && fill_by_boxes(p))
          return true;
    } while (tl_pipe_drop_needing_boxes(p));
+   uint32_t blocks = p->func->blocks;
    choose_distance(p);
+   if (costs_blocks(p)) {
+      p->func->blocks = blocks;
+      for (size_t i = 0; i < p->loads.len; i++)
+         tl_pipe_refuse(p, p->loads.data[i].op, "more blocks run side by side without its ring");
+      return false;
+   }
    slice_addresses(p);
    return true;
 }

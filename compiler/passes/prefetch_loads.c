@@ -11,6 +11,10 @@
  *                                       .. v ..
  *                                       yield next
  *
+ * A recurrence may also load one thing or another, by a condition that can be computed ahead: its
+ * last step reads the state that the first began with.  Both become masked loads, and a choice
+ * takes one: in a branch they would wait for each other, and loads behind it for them.
+ *
  * Taken are loads of a few words whose address, mask and value elsewhere can be computed ahead,
  * from memory that the loop does not store to: different parameters are taken for different memory.
  * Refused: loops that order memory or do not ask for stages, those that run once at most, and those
@@ -46,6 +50,97 @@ typedef struct Prefetch {
    TL_VEC(TlOp *) loads;
    TlSlice slice; /* what they need */
 } Prefetch;
+
+/* ---- sides of a branch ---- */
+/* Only loads that may run ahead by their size, and a little arithmetic; adds up their words. */
+static bool
+is_side(const Prefetch *p, const TlBlock *block, unsigned *words)
+{
+   enum { MOST_OF_A_SIDE = 8 };
+   unsigned n = 0;
+   for (const TlOp *op = block->first; op != block->last; op = op->next) {
+      bool is_load = op->opcode == TL_OP_LOAD && !tl_attr_int(op, TL_ATTR_VOLATILE);
+      unsigned own = is_load ? tl_words_of(tl_result(op, 0)->type) : 0;
+      if ((!is_load && !tl_op_is_pure(op)) || op->num_regions || own > p->limits->one ||
+          ++n > MOST_OF_A_SIDE)
+         return false;
+      *words += own;
+   }
+   return true;
+}
+
+/* May the branch be taken apart, so that its loads can run ahead? */
+static bool
+can_join(const Prefetch *p, const TlOp *op)
+{
+   unsigned words = 0;
+   TlSlice slice;
+   if (op->opcode != TL_OP_IF || op->num_regions != 2)
+      return false;
+   tl_slice_init(&slice, p->cx->scratch, p->loop);
+   return is_side(p, op->regions[0]->block, &words) && is_side(p, op->regions[1]->block, &words) &&
+          words > 0 && words <= p->limits->all && tl_slice_add(&slice, tl_arg(op, 0));
+}
+
+/* Loads of a side, masked by `runs`, and its arithmetic go before the branch. */
+static void
+move_out(Prefetch *p, TlOp *branch, TlBlock *side, TlValue *runs)
+{
+   TlBuilder b = tl_builder_before(branch);
+   TlMap same;
+   tl_map_init(&same, p->cx->scratch);
+   for (TlOp *op = side->first, *next; op != side->last; op = next) {
+      next = op->next;
+      if (op->opcode != TL_OP_LOAD) {
+         tl_move_before(op, branch);
+         continue;
+      }
+      b.range = op->range;
+      TlValue *loaded = tl_load_in(&b, op, &same, runs);
+      loaded->name = tl_result(op, 0)->name;
+      tl_replace_uses(tl_result(op, 0), loaded);
+      tl_remove(op);
+   }
+}
+
+/*    v = if c { load p } else { load q }    becomes    v = select(c, load p, load q)
+ * with masks c and not c. */
+static void
+join_sides(Prefetch *p, TlOp *branch)
+{
+   TlBuilder b = tl_builder_before(branch);
+   TlValue *runs = tl_arg(branch, 0);
+   b.range = branch->range;
+   TlValue *other = tl_b2(&b, TL_OP_XOR, runs, tl_const_int(&b, TL_I1, 1));
+   move_out(p, branch, branch->regions[0]->block, runs);
+   move_out(p, branch, branch->regions[1]->block, other);
+   for (unsigned i = 0; i < branch->num_results; i++) {
+      TlValue *one = tl_arg(branch->regions[0]->block->last, i);
+      TlValue *two = tl_arg(branch->regions[1]->block->last, i), *choice = runs;
+      TlTypes *types = b.module->types;
+      const TlType *t = tl_type_with_elem(types, one->type, tl_type_scalar(types, TL_I1));
+      if (t->kind != TL_TYPE_SCALAR)
+         choice = tl_t1(&b, TL_OP_SPLAT, t, runs);
+      TlValue *v = tl_b3(&b, TL_OP_SELECT, choice, one, two);
+      v->name = tl_result(branch, i)->name;
+      tl_replace_uses(tl_result(branch, i), v);
+   }
+   tl_remove(branch);
+}
+
+static bool
+join_branches(Prefetch *p)
+{
+   bool changed = false;
+   for (TlOp *op = p->body->first, *next; op; op = next) {
+      next = op->next;
+      if (!can_join(p, op))
+         continue;
+      join_sides(p, op);
+      changed = true;
+   }
+   return changed;
+}
 
 /* ---- which ---- */
 /* Another use than that the next iteration gets it. */
@@ -204,9 +299,10 @@ prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
    if (!multiplies &&
        (tl_known_trips(loop) <= UNROLLED_TRIPS || f->num_warps > MOST_WARPS_OF_RECURRENCES))
       return false;
+   bool has_joined = !multiplies && has_room(&p, f, false) && join_branches(&p);
    find_loads(&p);
    if (!p.loads.len || !has_room(&p, f, multiplies))
-      return false;
+      return has_joined;
    slice_loads(&p);
    rewrite(&p);
    return true;

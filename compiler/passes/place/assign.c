@@ -246,12 +246,10 @@ turned_copy_layout(const TlType *t, const TlAccess *access, unsigned num_warps)
    return tl_ll_blocked(2, t->shape, size, lanes, warps, access->order);
 }
 
-typedef TlLinear BlockedLayout(unsigned rank, const uint32_t *shape, const unsigned *order,
-                               unsigned vec, unsigned num_warps);
-
-/* The layout of an access for itself alone: as wide as its own address allows. */
+/* The layout of an access for itself alone: as wide as its own address allows, or with warps beside
+ * the lanes. */
 static const TlLinear *
-own_access_layout(Assign *a, const TlOp *op, BlockedLayout *blocked)
+own_access_layout(Assign *a, const TlOp *op, bool is_long)
 {
    assert(tl_type_elem(tl_arg(op, 0)->type)->kind == TL_TYPE_PTR);
    const TlType *t = tl_arg(op, 0)->type;
@@ -263,8 +261,11 @@ own_access_layout(Assign *a, const TlOp *op, BlockedLayout *blocked)
    uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
    while (vec > 1 && vec > share)
       vec /= 2;
-   return tl_place_intern(a->p,
-                          blocked(t->rank, t->shape, access.order, vec, a->p->func->num_warps));
+   unsigned warps = a->p->func->num_warps;
+   if (is_long)
+      return tl_place_intern(a->p,
+                             tl_long_blocked_layout(t->rank, t->shape, access.order, vec, warps));
+   return tl_place_intern(a->p, tl_place_blocked(a->p, t, access.order, vec));
 }
 
 /* A load that only dots read goes to shared memory: it need not share its layout with accesses of
@@ -283,7 +284,7 @@ first_home(Assign *a, const TlOp *op)
       return (TlDecision){0};
    TlDecision home = tl_layout_rule(op)->home(a->p, op);
    if (home.layout && is_dot_operand(a, op))
-      home.layout = own_access_layout(a, op, tl_blocked_layout);
+      home.layout = own_access_layout(a, op, false);
    return home;
 }
 
@@ -758,16 +759,22 @@ move_warps(TlLinear *l, uint32_t mask, TlHw with)
    }
 }
 
-/* What a warp reduces alone needs no shared memory. */
+/* What a warp reduces alone needs no shared memory.  NULL where warps would still share rows that
+ * are best shared by all (see tl_place_rows_are_shared). */
 static const TlLinear *
 warps_off_axis(Assign *a, const TlOp *op, const TlLinear *home, bool also_lanes)
 {
    assert(op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN);
    TlLinear l = *home;
-   uint32_t mask = tl_axis_mask(&l, (unsigned)tl_attr_int(op, TL_ATTR_AXIS));
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS);
+   uint32_t mask = tl_axis_mask(&l, axis);
    move_warps(&l, mask, TL_HW_REG);
    if (also_lanes)
       move_warps(&l, mask, TL_HW_LANE);
+   bool is_shared = tl_place_rows_are_shared(a->p, tl_arg(op, 0)->type, axis);
+   for (unsigned i = 0; i < l.num[TL_HW_WARP] && is_shared; i++)
+      if (tl_ll_col(&l, TL_HW_WARP, i) & mask)
+         return NULL;
    return tl_place_intern(a->p, l);
 }
 
@@ -781,14 +788,13 @@ lanes_off_axis(Assign *a, const TlOp *op, const TlLinear *home)
    uint32_t mask = tl_axis_mask(home, axis), along = 0;
    for (unsigned i = 0; i < home->num[TL_HW_LANE]; i++)
       along |= tl_ll_col(home, TL_HW_LANE, i) & mask;
-   if (!along || t->rank < 2)
+   if (!along || t->rank < 2 || tl_place_rows_are_shared(a->p, t, axis))
       return NULL;
    for (unsigned d = t->rank; d-- > 0;)
       if (d != axis)
          order[n++] = d;
    order[n] = axis;
-   return tl_place_intern(a->p,
-                          tl_blocked_layout(t->rank, t->shape, order, 1, a->p->func->num_warps));
+   return tl_place_intern(a->p, tl_place_blocked(a->p, t, order, 1));
 }
 
 /* Layouts in which a reduction or scan has less to exchange. */
@@ -831,8 +837,8 @@ try_need(Assign *a, Var *user, const Need *n, int64_t *cost)
 static bool
 try_access(Assign *a, Var *x, int64_t *cost)
 {
-   return step(a, x, own_access_layout(a, x->op, tl_blocked_layout), cost) ||
-          step(a, x, own_access_layout(a, x->op, tl_long_blocked_layout), cost);
+   return step(a, x, own_access_layout(a, x->op, false), cost) ||
+          step(a, x, own_access_layout(a, x->op, true), cost);
 }
 
 static int64_t
@@ -847,7 +853,7 @@ access_cost(Assign *a, const Var *x, const TlLinear *home)
 static bool
 try_operand(Assign *a, Var *x, int64_t *cost)
 {
-   const TlLinear *was = x->home, *l = own_access_layout(a, x->op, tl_long_blocked_layout);
+   const TlLinear *was = x->home, *l = own_access_layout(a, x->op, true);
    if (l == was || access_cost(a, x, l) >= access_cost(a, x, was))
       return false;
    x->home = l;

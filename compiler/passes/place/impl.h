@@ -27,13 +27,14 @@ typedef struct TlPlace {
    TlFunc *func;
    TlTypes *types;
    TlAnalysis *facts;
-   TlDecision *choice;  /* by value id */
-   bool *is_free;       /* by value id */
-   uint32_t num_values; /* entries of the two: values of the TYPED body */
-   bool use_defaults;   /* last sweep: what is still open takes a default layout */
-   TlMap anchors;       /* memory operation -> interned layout */
-   TlMap dots;          /* dot -> TlDotForm * */
-   TlMap homes;         /* operation that is not free -> its home, once homes are assigned */
+   TlDecision *choice;   /* by value id */
+   bool *is_free;        /* by value id */
+   uint32_t shared_dims; /* along which all warps best lie where they share rows, a bit each */
+   uint32_t num_values;  /* entries of the two: values of the TYPED body */
+   bool use_defaults;    /* last sweep: what is still open takes a default layout */
+   TlMap anchors;        /* memory operation -> interned layout */
+   TlMap dots;           /* dot -> TlDotForm * */
+   TlMap homes;          /* operation that is not free -> its home, once homes are assigned */
 } TlPlace;
 
 /* One row of the layout column of ops.def. */
@@ -56,6 +57,12 @@ bool tl_is_costly(const TlOp *op);
 /* assign.c: fills p->homes from the decisions in p->choice, improves them by cost, and leaves
  * the result in both.  ops: of the body in preorder. */
 void tl_place_assign(TlPlace *p, TlOp *const *ops, size_t num_ops);
+
+/* A blocked layout of num_warps of the function, all along every row where rows are shared anyway
+ * (coalesce.h) and that spares something. */
+TlLinear tl_place_blocked(const TlPlace *p, const TlType *tile, const unsigned *order,
+                          unsigned vec);
+bool tl_place_rows_are_shared(const TlPlace *p, const TlType *tile, unsigned dim);
 
 const TlLinear *tl_place_intern(TlPlace *p, TlLinear l);
 const TlLinear *tl_place_default(TlPlace *p, const TlType *tile);

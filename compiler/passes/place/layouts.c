@@ -129,8 +129,7 @@ find_anchors(Driver *d)
    for (size_t i = 0; i < d->anchors.len; i++) {
       Anchor *a = &d->anchors.data[i];
       const TlType *t = tl_arg(a->op, 0)->type;
-      TlLinear l =
-         tl_blocked_layout(t->rank, t->shape, a->access.order, group_vec(d, a), p->func->num_warps);
+      TlLinear l = tl_place_blocked(p, t, a->access.order, group_vec(d, a));
       tl_map_put(&p->anchors, a->op, (void *)(uintptr_t)tl_place_intern(p, l));
    }
 }
@@ -471,11 +470,33 @@ find_free_values(Driver *d)
    }
 }
 
+/* Whether rows have something in common: values that a row is combined with and that are not cheap
+ * to have again, as loaded weights are, and what is reduced over the rows.  It counts where lanes
+ * exchange sums of rows in each iteration of a loop. */
+static void
+find_shared_dims(Driver *d)
+{
+   TlPlace *p = &d->place;
+   uint32_t of_columns = 0, exchanged = 0;
+   for (size_t i = 0; i < d->ops.len; i++) {
+      const TlOp *op = d->ops.data[i];
+      if (op->opcode == TL_OP_REDUCE) {
+         uint32_t axis = 1u << tl_attr_int(op, TL_ATTR_AXIS);
+         of_columns |= tl_arg(op, 0)->type->rank > 1 ? ~axis : 0;
+         exchanged |= tl_is_of_loop(tl_parent(op)) ? axis : 0;
+      }
+      const TlValue *from = op->opcode == TL_OP_BROADCAST ? tl_arg(op, 0) : NULL;
+      for (unsigned k = 0; from && !tl_is_free(p, from) && k < from->type->rank; k++)
+         if (from->type->shape[k] > 1)
+            of_columns |= 1u << k;
+   }
+   p->shared_dims = of_columns | ~exchanged;
+}
+
 static void
 decide(Driver *d)
 {
    TlPlace *p = &d->place;
-   find_free_values(d);
    for (unsigned n = 0; n < MAX_SWEEPS; n++) {
       sweep_forward(d);
       d->changed = false;
@@ -823,6 +844,8 @@ tl_pass_place_layouts(TlPassCx *cx, TlFunc *f)
    tl_map_init(&p->homes, cx->scratch);
    tl_map_init(&d.variants, cx->scratch);
    tl_map_init(&d.origin, cx->scratch);
+   find_free_values(&d);
+   find_shared_dims(&d);
    find_anchors(&d);
    find_dots(&d);
    decide(&d);

@@ -12,6 +12,21 @@ tl_place_intern(TlPlace *p, TlLinear l)
    return tl_layout_intern(p->types, &l);
 }
 
+bool
+tl_place_rows_are_shared(const TlPlace *p, const TlType *tile, unsigned dim)
+{
+   return (p->shared_dims >> dim & 1) && tl_rows_are_shared(tile, dim, p->func->num_warps);
+}
+
+TlLinear
+tl_place_blocked(const TlPlace *p, const TlType *tile, const unsigned *order, unsigned vec)
+{
+   assert(tile->kind == TL_TYPE_TILE);
+   bool may_share = p->shared_dims >> order[0] & 1;
+   return (may_share ? tl_shared_blocked_layout : tl_blocked_layout)(tile->rank, tile->shape, order,
+                                                                     vec, p->func->num_warps);
+}
+
 const TlLinear *
 tl_place_default(TlPlace *p, const TlType *t)
 {

@@ -14,9 +14,10 @@ static bool
 result_of(TlOpcode op, int x, int y, int *out)
 {
    bool divides = op == TL_OP_DIV || op == TL_OP_REM, shifts = op == TL_OP_SHL || op == TL_OP_SHR;
-   if ((divides && y == 0) || (shifts && y < 0))
+   if ((op == TL_OP_REM && y == 0) || (shifts && y < 0))
       return false;
-   *out = op == TL_OP_ADD   ? x + y
+   *out = divides && !y     ? 0
+          : op == TL_OP_ADD ? x + y
           : op == TL_OP_SUB ? x - y
           : op == TL_OP_MUL ? x * y
           : op == TL_OP_DIV ? x / y
@@ -78,7 +79,8 @@ results_are_tight(void **state)
    assert_true(tl_interval_of(TL_OP_DIV, all, seven, &r) && r.hi == INT64_MAX / 7);
    assert_true(tl_interval_of(TL_OP_AND, all, seven, &r) && r.lo == 0 && r.hi == 7);
    assert_true(tl_interval_of(TL_OP_OR, seven, (TlInterval){0, 1}, &r) && r.lo == 7 && r.hi == 7);
-   assert_false(tl_interval_of(TL_OP_DIV, seven, (TlInterval){0, 1}, &r));
+   assert_true(tl_interval_of(TL_OP_DIV, seven, (TlInterval){0, 1}, &r) && r.lo == 0 && r.hi == 7);
+   assert_true(tl_interval_of(TL_OP_DIV, seven, all, &r) && r.lo == -7 && r.hi == 7);
    assert_false(tl_interval_of(TL_OP_SHR, seven, (TlInterval){0, 1}, &r));
    assert_false(tl_interval_of(TL_OP_LT, seven, seven, &r));
 }
