@@ -357,6 +357,28 @@ defined_value(const TlCmdArgs *all, const char *name)
    return NULL;
 }
 
+/* The one size of the arrays given that no integer argument has; 0: none, or several. */
+static int64_t
+size_of_arrays(const TlCmdArgs *all)
+{
+   int64_t found = 0;
+   for (unsigned i = 0; i < all->num; i++) {
+      const TlCmdArg *a = &all->list[i];
+      for (unsigned d = 0; a->is_given && a->value.kind == TL_CLI_ARRAY && d < a->value.array.rank;
+           d++) {
+         int64_t size = (int64_t)a->value.array.shape[d];
+         bool is_had = size == found;
+         for (unsigned k = 0; k < all->num && !is_had; k++)
+            is_had = all->list[k].is_given && all->list[k].value.kind == TL_CLI_INT &&
+                     all->list[k].value.i == size;
+         if (!is_had && found)
+            return 0;
+         found = is_had ? found : size;
+      }
+   }
+   return found;
+}
+
 /* What --arg may give a parameter, by its type. */
 static const char *
 example_value(const TlCmdArgs *all, const TlKernelParam *p)
@@ -367,7 +389,11 @@ example_value(const TlCmdArgs *all, const TlKernelParam *p)
    if (pointee(p->type, &t))
       return tl_arena_printf(all->c->arena, "zeros:%s[64] or @file.npy", tl_dtype_info[t].text);
    if (tl_dtype_from_text(p->type, strcspn(p->type, ":"), &t))
-      return t == TL_I1 ? "True" : tl_dtype_is_float(t) ? "1.0" : "8";
+      return t == TL_I1             ? "True"
+             : tl_dtype_is_float(t) ? "1.0"
+             : size_of_arrays(all)
+                ? tl_arena_printf(all->c->arena, "%lld", (long long)size_of_arrays(all))
+                : "8";
    return "VALUE";
 }
 

@@ -144,6 +144,107 @@ one_for_each_program(TlLaunched *l, const TlReach *r)
                           count);
 }
 
+/* The integer argument, but for the one of the name, that is as many; NULL: none or several are. */
+static const char *
+other_of_value(const TlLaunched *l, const char *but, long long count)
+{
+   const TlBlock *top = l->func->body->block;
+   const char *found = NULL;
+   for (unsigned i = 0; i < top->num_args && i < l->num_args; i++) {
+      const TlValue *v = top->args[i];
+      bool is_number = v->type->kind == TL_TYPE_SCALAR && tl_dtype_is_int(v->type->dtype) &&
+                       v->name && !l->args[i].is_buffer;
+      if (!is_number || strcmp(v->name, but) == 0 ||
+          tl_bits_to_int(v->type->dtype, l->args[i].bits) != count)
+         continue;
+      if (found)
+         return NULL;
+      found = v->name;
+   }
+   return found;
+}
+
+/* Does the mask's size hold for another array, which has elements for all that it counts there? */
+static bool
+counts_another(TlLaunched *l, const TlReach *r, const char *size, int64_t limit)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach x;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &x) || x.arg == r->arg)
+         continue;
+      for (unsigned i = 0; i < x.num; i++) {
+         const char *name = x.coord[i].limit_name ? x.coord[i].limit_name : x.coord[i].divided_name;
+         if (name && strcmp(name, size) == 0 && tl_reach_count(l, x.arg) >= limit &&
+             x.end <= tl_reach_count(l, x.arg))
+            return true;
+      }
+   }
+   return false;
+}
+
+/* load(x + parts * i): the elements of another array are taken in groups. */
+static bool
+takes_groups(TlLaunched *l, unsigned but, int64_t parts)
+{
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      TlReach x;
+      if (!tl_has_trait(op, TL_TRAIT_ACCESS) || !tl_reach_of(l, op, &x) || x.arg == but)
+         continue;
+      for (unsigned i = 0; i < x.num; i++)
+         if (x.coord[i].step == parts)
+            return true;
+   }
+   return false;
+}
+
+/* The length of an array that has `count` elements where another has `limit`: "m", "n // 2". */
+static const char *
+shorter_length(const TlLaunched *l, const char *size, int64_t limit, int64_t count)
+{
+   enum { MAX_PARTS = 16 };
+   const char *other = other_of_value(l, size, count);
+   int64_t parts = count > 0 ? (limit + count - 1) / count : 0;
+   if (other || parts < 2 || parts > MAX_PARTS)
+      return other;
+   if (limit / parts == count)
+      return tl_arena_printf(l->arena, "%s // %lld", size, (long long)parts);
+   if ((limit + parts - 1) / parts == count)
+      return tl_arena_printf(l->arena, "(%s + %lld) // %lld", size, (long long)parts - 1,
+                             (long long)parts);
+   return NULL;
+}
+
+/* store(y + i, .., i < n), where n counts what is loaded and y has fewer. */
+static const char *
+mask_of_another(TlLaunched *l, const TlReach *r)
+{
+   const TlCoord *c = &r->coord[0];
+   long long count = tl_reach_count(l, r->arg);
+   const char *name = name_of(l, r->arg), *size = c->limit_name;
+   const char *own = r->op->opcode == TL_OP_STORE && counts_another(l, r, size, c->limit)
+                        ? shorter_length(l, size, c->limit, count)
+                        : NULL;
+   if (!own)
+      return NULL;
+   int64_t parts = (c->limit + count - 1) / count;
+   bool is_likelier = takes_groups(l, r->arg, parts) || other_of_value(l, size, count);
+   if (!is_likelier)
+      return tl_arena_printf(l->arena,
+                             "'%s' is %lld, as other arrays have, and '%s' has %lld elements: give "
+                             "an array of %lld, or, where '%s' is to be shorter, end the mask of "
+                             "this store at %s in place of %s",
+                             size, (long long)c->limit, name, count, (long long)c->limit, name, own,
+                             size);
+   return tl_arena_printf(l->arena,
+                          "'%s' is %lld, as other arrays have, and '%s' has %lld elements: the "
+                          "mask of this store is to end at the length of '%s', %s in place of %s; "
+                          "where '%s' is to have as many as the others, give an array of %lld",
+                          size, (long long)c->limit, name, count, name, own, size, name,
+                          (long long)c->limit);
+}
+
 static const char *
 too_far_alone(TlLaunched *l, const TlReach *r)
 {
@@ -156,6 +257,9 @@ too_far_alone(TlLaunched *l, const TlReach *r)
       c->limit > count && c->limit_name ? size_in_bytes(l, r->arg, c->limit_name, c->limit) : NULL;
    if (bytes)
       return bytes;
+   const char *masked = c->limit > count && c->limit_name ? mask_of_another(l, r) : NULL;
+   if (masked)
+      return masked;
    if (c->limit > count && c->limit_name)
       return tl_arena_printf(l->arena,
                              "'%s' is %lld, and '%s' has %lld elements: give an array of %lld, or "
@@ -202,26 +306,6 @@ size_of_lanes(TlLaunched *l, const TlReach *r)
       }
    }
    return NULL;
-}
-
-/* The integer argument, but for the one of the name, that is as many; NULL: none or several are. */
-static const char *
-other_of_value(const TlLaunched *l, const char *but, long long count)
-{
-   const TlBlock *top = l->func->body->block;
-   const char *found = NULL;
-   for (unsigned i = 0; i < top->num_args && i < l->num_args; i++) {
-      const TlValue *v = top->args[i];
-      bool is_number = v->type->kind == TL_TYPE_SCALAR && tl_dtype_is_int(v->type->dtype) &&
-                       v->name && !l->args[i].is_buffer;
-      if (!is_number || strcmp(v->name, but) == 0 ||
-          tl_bits_to_int(v->type->dtype, l->args[i].bits) != count)
-         continue;
-      if (found)
-         return NULL;
-      found = v->name;
-   }
-   return found;
 }
 
 static const char *
@@ -700,6 +784,17 @@ is_part_of_row(TlLaunched *l, const TlReach *r)
           r->coord[0].num * row == tl_reach_count(l, r->arg) && columns_reached(l, r) == row;
 }
 
+/* A store of a table that goes over [M, N] as rows and columns, of an array that is [N, M]. */
+static bool
+is_untransposed(TlLaunched *l, const TlReach *r)
+{
+   int64_t row = tl_reach_row(l, r->arg);
+   return r->op->opcode == TL_OP_STORE && row && l->args[r->arg].shape_rank == 2 && r->num == 2 &&
+          !r->start && r->coord[1].step == 1 && r->coord[0].num != r->coord[1].num &&
+          r->coord[0].step == r->coord[1].num && r->coord[0].num == row &&
+          r->coord[1].num * row == tl_reach_count(l, r->arg);
+}
+
 bool
 tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
 {
@@ -726,6 +821,17 @@ tl_exec_other_rows(TlLaunched *l, TlGridFn *grid, void *user, TlOtherRows *out)
          return true;
       }
       const char *length = has_other_stride(l, &r) ? argument_of(l, tl_reach_row(l, r.arg)) : NULL;
+      if (length && is_untransposed(l, &r)) {
+         out->help = tl_arena_printf(
+            l->arena,
+            "%lld rows of %lld elements are stored, and %s has %lld of %lld: a transposed store "
+            "exchanges row and column, columns * '%s' + rows; for a copy the array is to be "
+            "[%lld, %lld]",
+            (long long)r.coord[0].num, (long long)r.coord[1].num, out->array,
+            (long long)r.coord[1].num, (long long)r.coord[0].num, length, (long long)r.coord[0].num,
+            (long long)r.coord[1].num);
+         return true;
+      }
       if (length) {
          out->help = tl_arena_printf(l->arena,
                                      "rows of '%s' are %lld elements long, which is '%s', and "

@@ -937,8 +937,8 @@ tl_sema_condition(TlSema *s, const TlSv *v, TlRange range)
       x = tl_t1(&s->b, TL_OP_RESHAPE, tl_type_elem(x->type), x, {TL_ATTR_REORDER, {.i = 0}});
    if (tl_type_is_tile(x->type)) {
       tl_report(s->diags, E0289, range, tl_type_cstr(s->arena, x->type));
-      tl_help(s->diags, "choose element by element with tl.where(condition, a, b), or give it to "
-                        "load and store as their mask; one answer for the whole tile is "
+      tl_help(s->diags, "load and store take it as their mask; choose element by element with "
+                        "tl.where(condition, a, b); one answer for the whole tile is "
                         "tl.max(condition), for any element, or tl.min(condition), for all");
       return NULL;
    }

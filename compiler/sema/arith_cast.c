@@ -591,13 +591,14 @@ help_part(TlSema *s, const TlValue *v)
    if (v->type->rank == 1 && pointers)
       tl_help(
          s->diags,
-         "load the part that is needed, with a mask of its own: tl.load(%s + 1, ..), tl.load(%s - "
-         "1, ..); every second element, or a half, comes by tl.reshape and tl.split",
+         "load the part that is needed, with an index and a mask of its own: tl.load(%s + 1, ..), "
+         "tl.load(%s - 1, ..); a half has tl.arange(0, n // 2) as its index, and every second "
+         "element comes by tl.reshape and tl.split",
          pointers, pointers);
    else
       tl_help(s->diags,
-              "load the part that is needed, with a mask of its own; every second element, or "
-              "a half, comes by tl.reshape and tl.split");
+              "load the part that is needed, with an index and a mask of its own: a half has "
+              "tl.arange(0, n // 2); every second element comes by tl.reshape and tl.split");
 }
 
 static void

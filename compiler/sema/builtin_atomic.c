@@ -117,7 +117,8 @@ tl_builtin_atomic(TlSema *s, const TlCall *call)
       if (bits < 32)
          tl_help(s->diags,
                  "32-bit and 64-bit types are supported, fp16 and bf16 for add only: use a "
-                 "buffer of fp32 or int32");
+                 "buffer of %s",
+                 tl_dtype_is_float(t) ? "fp32" : "int32");
       return tl_sv_poison();
    }
    const TlType *want = a.ptr->type;

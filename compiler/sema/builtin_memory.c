@@ -105,10 +105,33 @@ broadcast_with(TlSema *s, const TlCall *call, TlValue **ptr, TlValue **v, unsign
               other);
    else
       tl_help(s->diags,
-              "'%s' is one number, or has the shape of the pointer: make both from one index, or "
-              "add dimensions: m[:, None]",
+              "'%s' is one number, or has the shape of the pointer: make it of the index that the "
+              "pointer has, or add dimensions: m[:, None]",
               tl_call_param(s, call, arg));
    return false;
+}
+
+/* other=-float("inf") where integers are loaded */
+static void
+warn_infinite(TlSema *s, const TlSv *v, TlDtype to, TlRange range)
+{
+   if (v->kind != TL_SV_FLOAT || isfinite(v->f) || !tl_dtype_is_int(to) || to == TL_I1 ||
+       s->impl->has_guessed_types)
+      return;
+   unsigned bits = tl_dtype_info[to].bits, is_signed = tl_dtype_is_signed(to);
+   tl_report(s->diags, W0218, range,
+             isnan(v->f) ? "nan"
+             : v->f < 0  ? "-inf"
+                         : "inf",
+             tl_dtype_info[to].text, "some integer");
+   if (isnan(v->f))
+      tl_help(s->diags, "integers have no such value: 0, or what is left out by tl.where");
+   else if (v->f < 0)
+      tl_help(s->diags, "the least of %s is %s", tl_dtype_info[to].text,
+              is_signed ? tl_arena_printf(s->arena, "-2 ** %u", bits - 1) : "0");
+   else
+      tl_help(s->diags, "the greatest of %s is 2 ** %u - 1", tl_dtype_info[to].text,
+              bits - is_signed);
 }
 
 TlSv
@@ -143,6 +166,7 @@ tl_builtin_load(TlSema *s, const TlCall *call)
                             !call->args[LOAD_OTHER].is_strong && elem->kind == TL_TYPE_SCALAR;
       if (is_weak_number) {
          TlSv c = tl_sv_cast_number(s, &call->args[LOAD_OTHER], elem->dtype, TL_ROUND_NEAREST_EVEN);
+         warn_infinite(s, &call->args[LOAD_OTHER], elem->dtype, range);
          other = tl_sema_value(s, &c, range);
       } else {
          other = tl_call_value(s, call, LOAD_OTHER);

@@ -101,6 +101,11 @@ help_sizes(TlSema *s, unsigned long long from, unsigned long long to, unsigned r
          sizes[rank] = (uint32_t)(from / to);
          more = tl_arena_printf(s->arena, "%s, ", tl_shape_text(s, rank + 1, sizes));
       }
+      for (unsigned d = 0; d < last; d++) {
+         sizes[d] = shape[d] * (uint32_t)(from / to);
+         more = tl_arena_printf(s->arena, "%s%s, ", more, tl_shape_text(s, rank, sizes));
+         sizes[d] = shape[d];
+      }
       sizes[last] = shape[last] * (uint32_t)(from / to);
    } else if (from < to && to % from == 0 && shape[last] % (to / from) == 0) {
       times = tl_arena_printf(s->arena, "%s has %llu times as many", tl_shape_text(s, rank, shape),

@@ -244,11 +244,26 @@ bind_params(TlSema *s, Binder *b)
 }
 
 /* ---- inlining ---- */
+/* Has this been told of the function?  One that calls itself twice would go the 2^64 ways on. */
+static bool
+is_told_endless(const TlSema *s, const TlSvFunc *fn)
+{
+   if (s->impl->endless != fn->node || !s->impl->num_calls)
+      return false;
+   for (const TlDiag *d = s->diags->first; d; d = d->next)
+      if (d->code == TL_DIAG_E0255)
+         return true;
+   return false;
+}
+
 static bool
 may_call(TlSema *s, const TlSvFunc *fn, TlRange range)
 {
+   if (is_told_endless(s, fn))
+      return false;
    if (s->impl->num_calls < TL_MAX_CALLS)
       return true;
+   s->impl->endless = fn->node;
    TlSb cycle;
    tl_sb_init(&cycle, s->arena);
    unsigned shown = 0;

@@ -119,10 +119,42 @@ name_of(TlDtype dtype)
    return tl_dtype_info[dtype].triton_name;
 }
 
+/* The one constexpr parameter of the kernel that has the value, where its names are seen. */
+static const char *
+size_named(TlSema *s, uint32_t size)
+{
+   const TlFunc *f = s->b.func;
+   const char *found = NULL;
+   for (uint32_t i = 0; f && s->impl->act && !s->impl->act->caller && i < f->num_params; i++) {
+      const TlParam *p = &f->params[i];
+      if (p->is_runtime || p->type || !p->constant || strtoul(p->constant, NULL, 10) != size)
+         continue;
+      if (found)
+         return NULL;
+      found = p->name;
+   }
+   return found;
+}
+
+/* "[BLOCK, 64]" */
+static const char *
+shape_by_names(TlSema *s, const TlType *type)
+{
+   TlSb sb;
+   tl_sb_init(&sb, s->arena);
+   for (unsigned d = 0; d < type->rank; d++) {
+      const char *name = size_named(s, type->shape[d]);
+      tl_sb_printf(&sb, "%s%s", d ? ", " : "[",
+                   name ? name : tl_arena_printf(s->arena, "%u", type->shape[d]));
+   }
+   tl_sb_str(&sb, "]");
+   return tl_sb_cstr(&sb);
+}
+
 const char *
 tl_tile_of(TlSema *s, const TlSv *number, const TlType *type)
 {
-   const char *shape = tl_shape_text(s, type->rank, type->shape);
+   const char *shape = shape_by_names(s, type);
    const char *dtype = name_of(tl_type_elem(type)->dtype);
    if (!tl_sv_is_number(number))
       return tl_arena_printf(s->arena, "tl.full(%s, x, tl.%s)", shape, dtype);

@@ -288,8 +288,9 @@ typedef struct TlSemaImpl {
    TlMap signatures;  /* const TlBuiltin * -> TlSignature */
    TlActivation *act; /* innermost */
    unsigned num_calls;
-   uint64_t seq;    /* assignment stamp */
-   uint64_t region; /* side of a run-time if or body of a run-time loop being evaluated */
+   const TlNode *endless; /* the function whose calls were nested too deep last */
+   uint64_t seq;          /* assignment stamp */
+   uint64_t region;       /* side of a run-time if or body of a run-time loop being evaluated */
    uint64_t num_regions;
    unsigned run_time_raises; /* `raise` under a condition of the run, of those that were reported */
    TlKernelInfo *kernels;
@@ -703,6 +704,10 @@ typedef struct TlMeta {
 void tl_check_decorators(TlSema *s, const TlSvFunc *fn);
 /* `autotune` of another package, which takes what it likes. */
 bool tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorator);
+/* Does an opening parenthesis stand before it?  (lint.c) */
+bool tl_is_parenthesized(TlSema *s, const TlNode *n);
+/* b & 0xF - 8: what binds tighter than it reads.  (lint_operators.c) */
+void tl_lint_masked_bits(TlSema *s, const TlAstBinary *b);
 /* Is it a call of one of the functions, with or without a module before it?  (lint.c) */
 bool tl_is_call_of(const TlNode *n, const char *names);
 /* What a statement's value is called, when computing it does nothing; NULL else.  (lint.c) */

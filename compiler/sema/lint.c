@@ -160,6 +160,39 @@ is_fraction(const Lint *l, const TlSvFunc *fn, const TlSymbol *y)
    return type && type->kind == TL_TYPE_SCALAR && tl_dtype_is_float(type->dtype);
 }
 
+/* total += x: where the variable is first added to; an empty range: it is not. */
+static TlRange
+added_to(const Lint *l, const TlSymbol *y)
+{
+   enum { NEAR = 8 };
+   for (size_t i = 0; i < l->names->mentions.len; i++) {
+      const TlMention *m = &l->names->mentions.data[i];
+      if (m->symbol != y || !m->is_write)
+         continue;
+      TlRange behind = tl_range(m->range.file, m->range.end, m->range.end + NEAR);
+      const char *text = tl_range_text(l->s, behind);
+      text += strspn(text, " ");
+      if (text[0] == '+' && text[1] == '=')
+         return m->range;
+   }
+   return (TlRange){0};
+}
+
+static void
+report_unread(const Lint *l, const TlSymbol *y)
+{
+   TlSema *s = l->s;
+   TlRange adds = added_to(l, y);
+   tl_report(s->diags, W0208, y->range, y->name);
+   if (!adds.end)
+      return;
+   tl_help(s->diags,
+           "what is added up in '%s' goes nowhere: add it to what is stored, or store it; or take "
+           "it out",
+           y->name);
+   tl_note(s->diags, N0200, adds, "it is added up here");
+}
+
 static void
 check_symbol(const Lint *l, const TlSymbol *y)
 {
@@ -168,7 +201,7 @@ check_symbol(const Lint *l, const TlSymbol *y)
    if (!fn || y->is_unpacked || !y->owner)
       return;
    if (y->kind == TL_SYMBOL_VARIABLE)
-      tl_report(s->diags, W0208, y->range, y->name);
+      report_unread(l, y);
    else if (y->kind == TL_SYMBOL_PARAMETER && y->owner->kind == TL_AST_FUNCTION) {
       if (is_fraction(l, fn, y)) {
          tl_report(s->diags, W0297, y->range, y->name);
@@ -296,8 +329,8 @@ has_call(const TlNode *n)
    return found;
 }
 
-static bool
-is_parenthesized(TlSema *s, const TlNode *n)
+bool
+tl_is_parenthesized(TlSema *s, const TlNode *n)
 {
    const char *text = tl_source(s->sources, n->range.file)->text, *p = text + n->range.begin;
    while (p > text && (p[-1] == ' ' || p[-1] == '\t'))
@@ -310,13 +343,13 @@ static void
 check_chain(TlSema *s, const TlAstCompare *c)
 {
    const TlAstUnary *u = c->left->kind == TL_AST_UNARY ? tl_ast_Unary(c->left) : NULL;
-   if (u && u->op == TL_AST_OP_INVERT && c->rights.len == 1 && !is_parenthesized(s, c->left) &&
+   if (u && u->op == TL_AST_OP_INVERT && c->rights.len == 1 && !tl_is_parenthesized(s, c->left) &&
        c->ops.data[0] != TL_AST_OP_EQ && c->ops.data[0] != TL_AST_OP_NE)
       tl_report(s->diags, W0268, c->left->range, tl_node_text(s, u->operand));
    for (size_t i = 0; i + 1 < c->rights.len; i++) {
       const TlNode *middle = c->rights.data[i];
       TlAstOp op = middle->kind == TL_AST_BINARY ? tl_ast_Binary(middle)->op : TL_AST_OP_ADD;
-      if ((op != TL_AST_OP_BITAND && op != TL_AST_OP_BITOR) || is_parenthesized(s, middle))
+      if ((op != TL_AST_OP_BITAND && op != TL_AST_OP_BITOR) || tl_is_parenthesized(s, middle))
          continue;
       tl_report(s->diags, W0209, middle->range, tl_ast_op_text[op]);
       tl_help(s->diags, "in parentheses they are two: (a < b) %s (c < d)", tl_ast_op_text[op]);
@@ -331,7 +364,7 @@ has_parentheses(TlSema *s, const TlNode *n)
    const char *p = src->text + n->range.end;
    while (*p == ' ' || *p == '\t')
       p++;
-   return *p == ')' && is_parenthesized(s, n);
+   return *p == ')' && tl_is_parenthesized(s, n);
 }
 
 static bool
@@ -563,8 +596,10 @@ check_statement(void *user, TlNode *n)
       check_sign(s, tl_ast_Assign(n)->value);
    if (n->kind == TL_AST_COMPARE)
       check_chain(s, tl_ast_Compare(n));
-   if (n->kind == TL_AST_BINARY)
+   if (n->kind == TL_AST_BINARY) {
       check_quotient(s, tl_ast_Binary(n));
+      tl_lint_masked_bits(s, tl_ast_Binary(n));
+   }
    if (n->kind == TL_AST_WHILE)
       check_ending(s, tl_ast_While(n));
    if (n->kind == TL_AST_EXPR_STMT) {

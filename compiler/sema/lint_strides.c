@@ -73,6 +73,25 @@ is_size(TlLintFacts *f, const TlValue *v)
    return tl_lint_axis_of_size(f, v) >= 0;
 }
 
+/* Is the same block loaded with rows that are `size` apart?  Its store turns it, then. */
+static bool
+is_loaded_straight(TlLintFacts *f, const Side *row, const Side *column)
+{
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *y = &f->all.data[i];
+      TlTerm apart, beside;
+      TlSum r, c;
+      if (y->op->opcode != TL_OP_LOAD || !y->is_known || y->pointers->type->rank != 2)
+         continue;
+      for (unsigned d = 0; d < 2; d++)
+         if (tl_lint_index(f, y, d, &apart, &r) && tl_lint_index(f, y, 1 - d, &beside, &c) &&
+             stride_argument(&apart) == column->size && beside.scale == 1 && !beside.num &&
+             tl_same_sum(&r, &row->index) && tl_same_sum(&c, &column->index))
+            return true;
+   }
+   return false;
+}
+
 /* x + rows[:, None] * M + columns[None, :], where the columns go to N. */
 static bool
 check_apart(TlLintFacts *f, const TlLintAccess *x, const Side *row, const Side *column)
@@ -95,8 +114,14 @@ check_apart(TlLintFacts *f, const TlLintAccess *x, const Side *row, const Side *
    if (!is_size(f, apart))
       return false;
    tl_report(s->diags, W0244, x->op->range, apart->name, column->size->name);
-   tl_help(s->diags, "rows of '%s' elements are '%s' apart: multiply the rows by '%s'",
-           column->size->name, column->size->name, column->size->name);
+   if (x->op->opcode == TL_OP_STORE && row->size == apart && is_loaded_straight(f, row, column))
+      tl_help(s->diags,
+              "what is loaded with rows that are '%s' apart is stored transposed with row and "
+              "column exchanged: columns * %s + rows; a copy has rows * %s + columns",
+              column->size->name, apart->name, column->size->name);
+   else
+      tl_help(s->diags, "rows of '%s' elements are '%s' apart: multiply the rows by '%s'",
+              column->size->name, column->size->name, column->size->name);
    return true;
 }
 

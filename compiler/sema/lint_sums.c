@@ -632,6 +632,6 @@ tl_lint_sums(TlLintFacts *f)
       if (is_scan && !is_told)
          is_told = check_cut(f, op) || check_cut_scan(f, op);
       if (is_sum && !is_told)
-         is_told = check_cut(f, op) || check_mean(f, op);
+         is_told = check_cut(f, op) || (tl_combined_by(op) == TL_OP_ADD && check_mean(f, op));
    }
 }

@@ -305,6 +305,17 @@ is_told(const TlSema *s, const TlVar *v)
    return false;
 }
 
+/* ", such as tl.zeros([BLOCK], tl.float32)" of a tile; else nothing. */
+static const char *
+neutral_start(TlSema *s, const TlVar *v)
+{
+   const TlType *t = v->value.kind == TL_SV_VALUE ? v->value.value->type : NULL;
+   if (!t || !tl_type_is_tile(t) || tl_type_elem(t)->kind != TL_TYPE_SCALAR)
+      return "";
+   TlSv zero = tl_dtype_is_float(tl_type_elem(t)->dtype) ? tl_sv_float(0) : tl_sv_int(0);
+   return tl_arena_printf(s->arena, ", such as %s", tl_tile_of(s, &zero, t));
+}
+
 static TlSv
 unusable(TlSema *s, const TlVar *v, TlRange range)
 {
@@ -315,10 +326,11 @@ unusable(TlSema *s, const TlVar *v, TlRange range)
       tl_report(s->diags, E0203, range, v->name);
       tl_note(s->diags, N0200, v->range, "it is set here");
       tl_note(s->diags, N0200, v->other, "the 'if' whose other side does not set it");
-      tl_help(s->diags, "give '%s' a value before the 'if'%s", v->name,
+      tl_help(s->diags, "give '%s' a value before the 'if'%s%s", v->name,
               s->impl->act && s->impl->act->loops
                  ? ", or before the loop if it goes on from round to round"
-                 : "");
+                 : "",
+              neutral_start(s, v));
       break;
    case TL_VAR_CONFLICT:
       tl_report(s->diags, E0204, range, v->name, v->types[0], v->types[1]);

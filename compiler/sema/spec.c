@@ -397,6 +397,20 @@ read_signature(TlSema *s, Spec *p)
 }
 
 /* ---- annotations and defaults ---- */
+/* Does the signature's next entry have the type that this parameter declares, and the other way
+ * round? */
+static bool
+is_next_exchanged(TlSema *s, const Spec *p, unsigned i, const TlType *declared)
+{
+   if (i + 1 >= p->num || i + 1 >= p->entries.len || !param(p, i + 1)->annotation)
+      return false;
+   const char *text = tl_node_text(s, param(p, i + 1)->annotation);
+   const char *here = p->entries.data[i].text, *next = p->entries.data[i + 1].text;
+   const TlType *other = tl_parse_type_text(s, text, strlen(text));
+   return other && other == tl_parse_type_text(s, here, strlen(here)) &&
+          declared == tl_parse_type_text(s, next, strlen(next));
+}
+
 /* By the signature where there is one, else by -D or the program. */
 static void
 report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const char *given)
@@ -407,6 +421,9 @@ report_declared(TlSema *s, Spec *p, unsigned i, const TlType *declared, const ch
    tl_report(s->diags, E0270, r, q->name, tl_type_cstr(s->arena, declared), given);
    if (by_signature && s->impl->short_signature)
       tl_help(s->diags, "%s", s->impl->short_signature);
+   else if (by_signature && is_next_exchanged(s, p, i, declared))
+      tl_help(s->diags, "the entries of '%s' and '%s' are exchanged: .., %s, %s", q->name,
+              param(p, i + 1)->name, p->entries.data[i + 1].text, p->entries.data[i].text);
    if (by_signature)
       tl_note(s->diags, N0200, q->annotation->range, "the type is declared here");
    else

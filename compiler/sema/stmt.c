@@ -155,7 +155,9 @@ exec_return(TlSema *s, TlFrame *f, const TlAstReturn *n)
       if (!act->caller && !is_none && !act->may_return &&
           act->func->node->kind == TL_AST_FUNCTION) {
          tl_report(s->diags, E0235, n->node.range, act->func->name, tl_sv_describe(s, &v));
-         tl_help(s->diags, "write results with tl.store");
+         tl_help(s->diags,
+                 "write results with tl.store, through a pointer that is a parameter of its "
+                 "own: tl.store(out + index, result)");
       }
    }
    act->ret = v;

@@ -607,6 +607,15 @@ help_c_parameter(TlParser *ps, const Place *p)
               ps->text + p->t[first].begin);
       return true;
    }
+   size_t word = p->at - 1; /* a: constexpr fp32 */
+   if (text_len(&p->t[word]) == (int)strlen("constexpr") &&
+       tl_starts_with(ps->text + p->t[word].begin, "constexpr") && t[0].kind == TL_TOK_NAME &&
+       word > p->open + 1 && p->t[word - 1].kind == TL_TOK_COLON) {
+      tl_help(ps->diags,
+              "a constexpr has the type of its value, and no other is written: take '%.*s' out",
+              text_len(t), ps->text + t->begin);
+      return true;
+   }
    Run r = run_from(p, first);
    const char *of_c = dtype_of(p, r.type, buf, sizeof buf);
    if (r.is_names && of_c == buf && !r.has_star)

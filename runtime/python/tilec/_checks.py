@@ -108,13 +108,21 @@ def _takes_one(function):
     return True
 
 
+class _KeyError(KeyError):
+    """One whose text is shown as it is, not as what an expression gives."""
+    __str__ = Exception.__str__
+
+
+_KeyError.__module__, _KeyError.__qualname__ = "builtins", "KeyError"
+
+
 def wrong_call(what, function, values, error):
     """The error of function(values), where it is the program's and values a dictionary, in other
     words: `what` it is for; None: it says enough."""
     name = error.args[0] if error.args else None
     if isinstance(error, KeyError):
-        return None if name in values or name is None else KeyError(
-            "%s asks for '%s'%s; there are %s"
+        return None if name in values or name is None else _KeyError(
+            "%s asks for '%s'%s (there are %s)"
             % (what, name, meant(str(name), list(values)),
                ", ".join(v for v in values if v not in ("grid", "warmup"))))
     if isinstance(error, AttributeError):
@@ -150,7 +158,7 @@ def _instead(dtype):
     if str(getattr(dtype, "byteorder", "=")) in "><" and getattr(dtype, "kind", "") in "iufc":
         return ": this machine's byte order is dtype.newbyteorder('=')"
     if "complex" in str(dtype):
-        return ": real and imaginary parts are passed as an array of floats, %s" % (
+        return ": real and imaginary parts are passed as an array of floats, %s, in which those of element i are x[2 * i] and x[2 * i + 1]" % (
             "torch.view_as_real(tensor)" if str(dtype).startswith("torch.") else
             "array.view(numpy.float%d)" % (4 * getattr(dtype, "itemsize", 8)))
     if getattr(dtype, "kind", "") in "Mm":

@@ -134,9 +134,13 @@ class Autotuner(KernelInterface):
         """What a configuration chooses must not be passed, too."""
         conflicts = ({*given, *self.nargs}) & config.kwargs.keys()
         if conflicts:
+            name = min(conflicts)
+            grid = "" if callable(given.get("grid")) else (
+                " The grid is to be of the one that is chosen, too, where blocks of %s are counted: "
+                "grid = lambda meta: (triton.cdiv(n, meta[%r]),)" % (name, name))
             raise ValueError("Conflicting meta-parameters: %s. Make sure that you don't re-define "
-                             "auto-tuned symbols: @autotune chooses them, do not pass them."
-                             % ", ".join(sorted(conflicts)))
+                             "auto-tuned symbols: @autotune chooses them, do not pass them.%s"
+                             % (", ".join(sorted(conflicts)), grid))
 
     def _old_interface(self, warmup, rep, use_cuda_graph):
         warnings.warn("warmup, rep, and use_cuda_graph parameters are deprecated. See "
