@@ -388,13 +388,12 @@ example_value(const TlCmdArgs *all, const TlKernelParam *p)
       return "8, 1.0, zeros:fp32[64] or @file.npy";
    if (pointee(p->type, &t))
       return tl_arena_printf(all->c->arena, "zeros:%s[64] or @file.npy", tl_dtype_info[t].text);
-   if (tl_dtype_from_text(p->type, strcspn(p->type, ":"), &t))
-      return t == TL_I1             ? "True"
-             : tl_dtype_is_float(t) ? "1.0"
-             : size_of_arrays(all)
-                ? tl_arena_printf(all->c->arena, "%lld", (long long)size_of_arrays(all))
-                : "8";
-   return "VALUE";
+   if (!tl_dtype_from_text(p->type, strcspn(p->type, ":"), &t))
+      return "VALUE";
+   if (t == TL_I1 || tl_dtype_is_float(t))
+      return t == TL_I1 ? "True" : "1.0";
+   int64_t size = size_of_arrays(all);
+   return size ? tl_arena_printf(all->c->arena, "%lld", (long long)size) : "8";
 }
 
 bool

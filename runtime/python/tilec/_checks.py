@@ -158,7 +158,8 @@ def _instead(dtype):
     if str(getattr(dtype, "byteorder", "=")) in "><" and getattr(dtype, "kind", "") in "iufc":
         return ": this machine's byte order is dtype.newbyteorder('=')"
     if "complex" in str(dtype):
-        return ": real and imaginary parts are passed as an array of floats, %s, in which those of element i are x[2 * i] and x[2 * i + 1]" % (
+        return ": real and imaginary parts are passed as an array of floats, %s, in which those of " \
+            "element i are x[2 * i] and x[2 * i + 1]" % (
             "torch.view_as_real(tensor)" if str(dtype).startswith("torch.") else
             "array.view(numpy.float%d)" % (4 * getattr(dtype, "itemsize", 8)))
     if getattr(dtype, "kind", "") in "Mm":
