@@ -2,9 +2,7 @@
  * operation emitted by the rule that ops.def names.  Invariant: a value's registers are defined
  * before any use is emitted, since the IR is in dominance order. */
 #include "codegen/cg.h"
-#include "ir/control.h"
 #include "ir/launch_expr.h"
-#include "ir/pressure.h"
 #include "ir/walk.h"
 
 #include <assert.h>
@@ -202,8 +200,8 @@ tl_emit_return(TlCg *cg, const TlOp *op)
 }
 
 /* ---- module and kernel set-up ---- */
-static void
-string_attr(TlCg *cg, const char *key, const char *value)
+void
+tl_cg_attr(TlCg *cg, const char *key, const char *value)
 {
    LLVMAddAttributeAtIndex(cg->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                            LLVMCreateStringAttribute(cg->llvm, key, (unsigned)strlen(key), value,
@@ -234,219 +232,6 @@ tl_cg_regs_bits(const TlType *t)
    const TlType *elem = tl_type_elem(t);
    uint32_t bits = elem->kind == TL_TYPE_PTR ? 64 : tl_dtype_info[elem->dtype].bits;
    return bits * tl_type_num_regs(t);
-}
-
-static uint32_t
-loaded_bits(const TlOp *op)
-{
-   return tl_cg_regs_bits(tl_result(op, 0)->type);
-}
-
-/* Words that an iteration of a loop loads to registers, of the loop that loads most. */
-static uint32_t
-loaded_in_loop(const TlBlock *block)
-{
-   uint32_t most = 0;
-   for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
-      const TlBlock *body = tl_is_loop(loop) ? tl_loop_body(loop) : NULL;
-      uint32_t bits = 0;
-      for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body))
-         bits += op->opcode == TL_OP_LD_GLOBAL ? loaded_bits(op) : 0;
-      most = bits / 32 > most ? bits / 32 : most;
-   }
-   return most;
-}
-
-/* Does a loop load to registers and exchange values between threads, too, or load at least `many`
- * bits?  Products have their own balance of blocks and registers. */
-static bool
-waits_in_loop(const TlBlock *block, uint32_t many)
-{
-   bool found = false;
-   for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
-      uint32_t loads = 0;
-      bool waits = false;
-      const TlBlock *body = tl_is_loop(loop) ? tl_loop_body(loop) : NULL;
-      if (loop->opcode == TL_OP_MMA || loop->opcode == TL_OP_WGMMA)
-         return false;
-      for (const TlOp *op = body ? body->first : NULL; op; op = tl_walk_next(op, body)) {
-         if (op->opcode == TL_OP_LD_GLOBAL)
-            loads += loaded_bits(op);
-         waits |= op->opcode == TL_OP_BAR_SYNC || op->opcode == TL_OP_SHFL;
-      }
-      found |= (loads > 0 && waits) || loads >= many;
-   }
-   return found;
-}
-
-/* Words that loads outside of loops fill and that could all be under way at once, 0 where they are
- * few.  Of 128 words that a sum of partial results reads ptxas, with 80 registers for six blocks,
- * had a sixth under way: seven round trips to memory.  A block of four warps with 96 words each has
- * 48 KB under way, so a few such blocks keep memory busy.  Less comes in without being told: a
- * gradient of states with 68 words took 96 registers, and for 149, three blocks, its launch of 512
- * blocks was two waves and 1.5 of its time. */
-static uint32_t
-loaded_in_line(const TlBlock *body)
-{
-   enum { MANY_LOADED = 96 };
-   uint32_t most = 0, bits = 0;
-   for (const TlOp *op = body->first; op; op = tl_walk_next(op, body))
-      if (op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
-         return 0;
-   for (const TlOp *op = body->first; op; op = op->next) {
-      if (op->num_regions > 0 || tl_has_trait(op, TL_TRAIT_SYNC))
-         bits = 0;
-      bits += op->opcode == TL_OP_LD_GLOBAL ? loaded_bits(op) : 0;
-      most = bits > most ? bits : most;
-   }
-   return most >= MANY_LOADED * 32 ? most / 32 : 0;
-}
-
-/* Registers of a thread that let its loads be under way at once: `words` live beside them, `held`
- * of those while it waits.  What pure operations make of that between two waits may go element by
- * element, and does not if there is room: exp and log of 32 loaded values took 138 registers, three
- * blocks of 4 warps, and with 96 the loads were under way as before. */
-static uint32_t
-room_for(uint32_t words, uint32_t held)
-{
-   enum { USUAL = 128, USUAL_BETWEEN = 96 };
-   if (words <= held + held / 2)
-      return words > USUAL ? words + words / 4 : USUAL;
-   uint32_t half_way = (words + held) / 2;
-   uint32_t room = half_way + half_way / 4;
-   return room > USUAL_BETWEEN ? room : USUAL_BETWEEN;
-}
-
-static uint32_t
-blocks_of(const TlCg *cg, uint32_t registers)
-{
-   return tl_blocks_with(cg->target, tl_total_warps(cg->func), registers);
-}
-
-/* ptxas, left alone, gives up registers for one block more on a multiprocessor.  In a loop with an
- * exchange, where no warp runs ahead, loads then wait for each other: a recurrence over 16 of them
- * had 56 registers and four round trips in an iteration, with 96 one.  So it is told the number of
- * blocks that leaves room for 128 registers, or for what lives at once and a quarter more.
- * It also makes loads wait that come in tiles, to save registers that bring no block more: of 8
- * loads of 16 bytes to a sum of 64 registers, 4 were under way at a time.  And the loads of a tile
- * that is changed in place: of 32 masked ones, 16 came one after the other.
- * Blocks of 32 warps would be alone with 128 registers, and nothing runs while one waits at its
- * exchange: it asks for a second one where what it holds and a quarter more leave room.  Of 16
- * warps, which leave twice the registers to their loads, ptxas weighs them better by itself: nine
- * launches of KL divergences and cross entropies took 0.90 of Triton's time, one of them more than
- * 1.1, when asked for one block, and 0.88, none more than 1.1, left alone. */
-static void
-ask_for_blocks(TlCg *cg, uint32_t words, uint32_t held)
-{
-   uint32_t loaded = loaded_in_loop(cg->func->body->block);
-   uint32_t in_line = loaded_in_line(cg->func->body->block);
-   uint32_t room = room_for(words, loaded > held ? loaded : held);
-   room = room > in_line + in_line / 8 ? room : in_line + in_line / 8;
-   uint32_t usual = blocks_of(cg, room);
-   enum { MANY = 16, LARGE = 32 }; /* warps */
-   uint32_t warps = tl_total_warps(cg->func);
-   bool has_room = blocks_of(cg, held + held / 4 + !held) > 1;
-   char text[16];
-   if (usual < 2 && warps >= MANY && warps < LARGE)
-      return;
-   if (usual < 2)
-      usual = has_room && warps >= LARGE ? 2 : 1;
-   snprintf(text, sizeof text, "%u", usual);
-   string_attr(cg, "nvvm.minctasm", text);
-}
-
-/* Words that the products of wgmma in a loop's body give, and take from registers; none where its
- * threads copy, as the addresses of that are in no count. */
-static uint32_t
-words_of_products_in(const TlBlock *body)
-{
-   uint32_t bits = 0;
-   for (const TlOp *op = body->first; op; op = op->next) {
-      if (op->opcode == TL_OP_CP_ASYNC)
-         return 0;
-      if (op->opcode == TL_OP_WGMMA)
-         bits += tl_cg_regs_bits(tl_result(op, 0)->type) +
-                 (tl_wgmma_is_shared(op, 0) ? 0 : tl_cg_regs_bits(tl_arg(op, 0)->type));
-   }
-   return bits / 32;
-}
-
-/* Of the loop with most. */
-static uint32_t
-words_of_products(const TlBlock *block)
-{
-   uint32_t most = 0;
-   for (const TlOp *loop = block->first; loop; loop = tl_walk_next(loop, block)) {
-      uint32_t words = tl_is_loop(loop) ? words_of_products_in(tl_loop_body(loop)) : 0;
-      most = words > most ? words : most;
-   }
-   return most;
-}
-
-/* Blocks that share a multiprocessor hide each other's waits, so a few registers must not cost one:
- * attention of 64 rows and 128 keys took 188 with a soft cap and 198 with a window, where the same
- * code fits 168, three blocks.  Asked for where all that lives and an eighth would cost a block,
- * what lives across effects and an eighth would not, and shared memory lets the blocks in.  Only
- * there: told a number that it reaches anyway, ptxas takes registers (128 -> 150). */
-static void
-ask_for_blocks_of_products(TlCg *cg, uint32_t words, uint32_t alive, uint32_t held)
-{
-   enum { WORDS_BESIDE = 32, BLOCK_BYTES = 1024 /* of shared memory, reserved */ };
-   uint32_t blocks = blocks_of(cg, words + WORDS_BESIDE);
-   uint32_t fit = cg->target->sm_shared_bytes / (cg->func->shared_bytes + BLOCK_BYTES);
-   char text[16];
-   if (fit < blocks || blocks_of(cg, alive + alive / 8) >= blocks ||
-       blocks_of(cg, held + held / 8) < blocks)
-      return;
-   snprintf(text, sizeof text, "%u", blocks);
-   string_attr(cg, "nvvm.minctasm", text);
-}
-
-/* Blocks that a pass made room for in shared memory are not to be lost for a few registers: sums of
- * chunk states took 174 where three blocks leave 168, and 167 when asked.  Counts of what copying
- * threads hold are a quarter too high; beyond that nothing is asked for. */
-static void
-ask_for_freed_blocks(TlCg *cg, uint32_t held)
-{
-   char text[16];
-   if (blocks_of(cg, held - held / 5) < cg->func->blocks)
-      return;
-   snprintf(text, sizeof text, "%u", cg->func->blocks);
-   string_attr(cg, "nvvm.minctasm", text);
-}
-
-/* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
- * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
- * overflow it: else ptxas does better left alone, by the order it finds. */
-static void
-bound_registers(TlCg *cg)
-{
-   enum { MANY_BITS = 4 * 128 }; /* four of the widest loads */
-   const TlFunc *f = cg->func;
-   uint32_t most = tl_registers_at_start(cg->target, f);
-   const uint32_t *lowered = tl_lowered_words(cg->arena, f);
-   uint32_t words = tl_pressure(cg->arena, f, lowered, NULL);
-   char text[16];
-   uint32_t products = words_of_products(f->body->block);
-   if (f->blocks && cg->target->sm < 100) {
-      ask_for_freed_blocks(cg, tl_held_words(cg->arena, f, lowered));
-      return;
-   }
-   if (!f->extra_warps && words <= most && products) {
-      ask_for_blocks_of_products(cg, products, words, tl_held_words(cg->arena, f, lowered));
-      return;
-   }
-   if (!f->extra_warps && words <= most) {
-      bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words, words));
-      uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
-      bool holds = tl_cg_holds_loads(cg);
-      bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
-      if (cg->target->sm < 100 && (waits || holds))
-         ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
-      return;
-   }
-   snprintf(text, sizeof text, "%u", most);
-   string_attr(cg, "nvvm.maxnreg", text);
 }
 
 /* Words of PTX, and functions of the CUDA driver that print and assert. */
@@ -516,18 +301,18 @@ declare_kernel(TlCg *cg)
    LLVMSetFunctionCallConv(cg->fn, LLVMPTXKernelCallConv);
    char threads[32];
    snprintf(threads, sizeof threads, "%u", tl_total_warps(f) * 32);
-   string_attr(cg, "nvvm.reqntid", threads);
+   tl_cg_attr(cg, "nvvm.reqntid", threads);
    if (f->cluster) {
       char blocks[32];
       snprintf(blocks, sizeof blocks, "%u,1,1", f->cluster);
-      string_attr(cg, "nvvm.cluster_dim", blocks);
+      tl_cg_attr(cg, "nvvm.cluster_dim", blocks);
    }
-   bound_registers(cg);
+   tl_cg_bound_registers(cg);
    /* "One block a multiprocessor will do" makes ptxas take registers that cost a second block on
     * Hopper and older: layer norm of 16384 fp16 columns, 8 warps: 150 instead of 126.  For sm_100
     * it would rather spill than lose a block. */
    if (cg->target->sm >= 100)
-      string_attr(cg, "nvvm.minctasm", "1");
+      tl_cg_attr(cg, "nvvm.minctasm", "1");
    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
    LLVMAddAttributeAtIndex(cg->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                            LLVMCreateEnumAttribute(cg->llvm, nounwind, 0));

@@ -47,13 +47,14 @@ typedef struct TlCg {
    unsigned role_first_warp, role_num_warps;
    const TlOp **maps; /* tensor maps: parameters after the visible ones, in this order */
    unsigned num_maps;
-   bool makes_maps;   /* it has others that it makes itself */
-   unsigned num_grid; /* parameters in front of them: the grid of a persistent kernel, or none */
-   TlTurn *turns;     /* of the arguments of sin and cos in the block being emitted */
-   const TlOp *op;    /* being emitted: range of errors */
-   TlMap holds;       /* operations that loads before them are not to come behind */
-   uint32_t truths;   /* that the function's stores ask for */
-   uint32_t ptx;      /* PTX ISA that what was emitted needs */
+   bool makes_maps;     /* it has others that it makes itself */
+   unsigned num_grid;   /* parameters in front of them: the grid of a persistent kernel, or none */
+   TlTurn *turns;       /* of the arguments of sin and cos in the block being emitted */
+   const TlOp *op;      /* being emitted: range of errors */
+   TlMap holds;         /* operations that loads before them are not to come behind */
+   uint32_t truths;     /* that the function's stores ask for */
+   uint32_t few_per_sm; /* of the function: TilecKernelInfo.few_per_sm */
+   uint32_t ptx;        /* PTX ISA that what was emitted needs */
    bool failed;
    bool is_cut;           /* some block was (bound_blocks.c) */
    struct TlHostCg *host; /* code for this CPU (host.c); NULL for NVPTX */
@@ -79,6 +80,10 @@ void tl_cg_order_stores(TlCg *cg);
 
 /* order_values.c: few values at a time where registers are short. */
 void tl_cg_order_values(TlCg *cg);
+
+/* bound_registers.c: what the kernel says of its registers to ptxas. */
+void tl_cg_bound_registers(TlCg *cg);
+void tl_cg_attr(TlCg *cg, const char *key, const char *value); /* of the kernel, for LLVM */
 
 /* bound_blocks.c: the finished function's long blocks become chains of short ones. */
 void tl_cg_bound_blocks(TlCg *cg);

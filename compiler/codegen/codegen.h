@@ -11,13 +11,15 @@ typedef struct TlCgOptions {
    bool line_info;     /* .file and .loc directives */
    bool want_llvm;     /* also the LLVM IR as text */
    bool verify;        /* run LLVM's verifier on what was built */
+   bool few_programs;  /* as TilecCompileOptions.few_programs */
 } TlCgOptions;
 
 typedef struct TlCgResult {
    const char *ptx; /* arena text */
    size_t ptx_len;
-   uint32_t ptx_version; /* 80 = PTX ISA 8.0: the lowest that the functions need */
-   const char *llvm;     /* arena text or NULL */
+   uint32_t ptx_version;       /* 80 = PTX ISA 8.0: the lowest that the functions need */
+   const char *llvm;           /* arena text or NULL */
+   const uint32_t *few_per_sm; /* of each function: TilecKernelInfo.few_per_sm */
 } TlCgResult;
 
 /* Every function must be LOWERED; all become entries of one module.  false: a located error (E05xx)

@@ -146,9 +146,13 @@ generate(TlCg *cg, void *user)
    if (!make_target_machine(cg))
       return false;
    tl_cg_new_module(cg, "nvptx64-nvidia-cuda");
-   for (unsigned i = 0; i < r->num_funcs; i++)
+   uint32_t *few_per_sm = tl_new_array(cg->arena, uint32_t, r->num_funcs);
+   for (unsigned i = 0; i < r->num_funcs; i++) {
       if (!tl_cg_function(cg, r->funcs[i]))
          return false;
+      few_per_sm[i] = cg->few_per_sm;
+   }
+   r->out->few_per_sm = few_per_sm;
    if (cg->ptx != cg->target->ptx && !make_target_machine(cg))
       return false;
    return emit(cg, r->out);

@@ -18,9 +18,10 @@ typedef struct TlEntrySpec {
 } TlEntrySpec;
 
 typedef struct TlEntry {
-   TlFunc *func;       /* in the last state reached; its name is the symbol */
-   TlFunc *typed;      /* kept for the CPU executor and the record; NULL: read in a later state */
-   const char *kernel; /* name in the source */
+   TlFunc *func;        /* in the last state reached; its name is the symbol */
+   TlFunc *typed;       /* kept for the CPU executor and the record; NULL: read in a later state */
+   const char *kernel;  /* name in the source */
+   uint32_t few_per_sm; /* TilecKernelInfo.few_per_sm of the code made */
 } TlEntry;
 
 /* What the command can ask for beyond the public options. */

@@ -708,7 +708,8 @@ generate(Run *r)
                      .opt_level = o->opt == TILEC_OPT_DEFAULT ? 3 : (unsigned)o->opt - 1,
                      .line_info = o->debug_info,
                      .want_llvm = wants(r, TILEC_STAGE_LLVM),
-                     .verify = r->extra->verify_each};
+                     .verify = r->extra->verify_each,
+                     .few_programs = o->few_programs};
    TlCgResult result;
    TlFunc **funcs = tl_new_array(comp->arena, TlFunc *, comp->entries.len);
    for (size_t i = 0; i < comp->entries.len; i++)
@@ -716,6 +717,8 @@ generate(Run *r)
    if (!tl_codegen(comp->arena, funcs, (unsigned)comp->entries.len, comp->sources, &comp->diags,
                    &co, &result))
       return gave_up(comp);
+   for (size_t i = 0; i < comp->entries.len; i++)
+      comp->entries.data[i].few_per_sm = result.few_per_sm[i];
    if (result.llvm)
       keep_text(r, TILEC_STAGE_LLVM, result.llvm, strlen(result.llvm));
    if (r->stop > TILEC_STAGE_LLVM) {

@@ -164,8 +164,10 @@ describe_entry(TlCompilation *comp, const TilecCompileOptions *o, const TlEntry 
    if (f->grid)
       split_grid(comp, f->grid, k->grid);
    describe_args(comp, e, k);
-   if (comp->last >= TILEC_STAGE_PTX)
+   if (comp->last >= TILEC_STAGE_PTX) {
       describe_hidden(comp, f, k);
+      k->few_per_sm = e->few_per_sm;
+   }
 }
 
 /* Of one kernel the first entry whose facts hold is taken, so those with more facts come first. */

@@ -167,6 +167,7 @@ struct TilecModule {
    void *source;      /* source modules: jit's handle */
    TilecModule *next; /* source modules: of the file's next kernel */
    bool has_choice;   /* its kernel is one of several, jit's pick() says which */
+   bool is_candidate; /* it is one of those, compared in its first form */
 };
 
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */

@@ -90,6 +90,7 @@ static const Field kernel_fields[] = {
    FN(TilecKernelInfo, launch_grid, FIELD_TEXTS, 3, true),
    F(TilecKernelInfo, when, FIELD_TEXT, true),
    F(TilecKernelInfo, short_when, FIELD_TEXT, true),
+   F(TilecKernelInfo, few_per_sm, FIELD_U32, true),
    FR(TilecKernelInfo, args, arg),
    FR(TilecKernelInfo, hidden, hidden),
 };

@@ -11,10 +11,14 @@ enum { TL_RT_ERROR_BYTES = 4096 }; /* of a failure's detail */
 
 typedef struct TlVariant TlVariant;
 
+/* TilecSource.tune of a module that the tuner opened itself: it has one configuration. */
+#define TL_TUNE_CHILD 0x7475u
+
 /* What is compiled of one source for the same arguments; a launch goes on to a later one when it
  * has seen the sizes. */
 typedef enum TlForm {
    TL_FORM_FIRST,   /* as the source's options are */
+   TL_FORM_FEW,     /* few_programs: of no more programs than the first one's few_per_sm says */
    TL_FORM_SHORT,   /* short_programs: where the first one's short_when holds */
    TL_FORM_NO_MAPS, /* no tensor maps of the compiler's: where there is no such map */
 } TlForm;
@@ -38,7 +42,8 @@ typedef struct TilecJitVtable {
    TilecStatus (*find_coarse)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                               const TlVariant **out);
    /* As find, loaded from the disk cache or compiled when it is not there.  for_launch: only as
-    * far as a launch may; the first form where it may not compile the short one. */
+    * far as a launch may; the first form where it may not compile the one for few programs or
+    * short ones. */
    TilecStatus (*make)(void *source, const TilecArg *args, size_t num_args, TlForm form,
                        bool for_launch, const TlVariant **out);
    /* Starts make() on a worker; *flight is waited for and released below. */

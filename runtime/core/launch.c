@@ -26,6 +26,7 @@ typedef struct Bound {
    TlForm form;           /* of the variant */
    TlForm wanted;         /* by the launch; another: nothing was launched */
    bool has_others;       /* of the same source, forms to go on to */
+   bool may_be_few;       /* FEW is one of them */
 } Bound;
 
 static bool
@@ -127,6 +128,21 @@ tl_rt_fitting(const TilecKernel *k, const TilecArg *args, size_t num_args, char 
    return NULL;
 }
 
+typedef TilecStatus FindFn(void *source, const TilecArg *args, size_t num_args, TlForm form,
+                           const TlVariant **out);
+
+/* One in memory that is as right for the launch, if not as fast. */
+static TilecStatus
+find_as_right(FindFn *find, void *source, const TilecArg *args, size_t num_args, TlForm form,
+              const TlVariant **v)
+{
+   const TlForm forms[] = {form, TL_FORM_FIRST, TL_FORM_FEW};
+   TilecStatus status = TILEC_OK;
+   for (int i = 0; status == TILEC_OK && !*v && i < (form == TL_FORM_NO_MAPS ? 1 : 3); i++)
+      status = find(source, args, num_args, forms[i], v);
+   return status;
+}
+
 /* A variant that is not in memory is loaded or compiled, unless the stream captures a graph: the
  * driver allows neither then, and an attempt would end the capture. */
 static TilecStatus
@@ -144,11 +160,11 @@ find_or_make(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, si
       if (code != TL_CU_SUCCESS)
          return tl_rt_check(rt, code, "asking whether the stream captures a graph");
    }
-   if (capturing && form == TL_FORM_SHORT) /* the first one is as right */
-      return rt->jit->find(source, args, num_args, TL_FORM_FIRST, v);
    if (!capturing)
       return rt->jit->make(source, args, num_args, form, launch != NULL, v);
-   status = rt->jit->find_coarse(source, args, num_args, form, v);
+   status = find_as_right(rt->jit->find, source, args, num_args, form, v);
+   if (status == TILEC_OK && !*v)
+      status = find_as_right(rt->jit->find_coarse, source, args, num_args, form, v);
    if (status != TILEC_OK || *v)
       return status;
    return rt->jit->missing(source, args, num_args, form,
@@ -240,6 +256,12 @@ is_short(const Bound *b)
    return b->v->short_when && tl_rule_eval(b->v->short_when, b->names, &holds, &why) && holds;
 }
 
+static bool
+are_few(const int64_t g[3], int64_t most)
+{
+   return g[0] <= most && g[1] <= most && g[2] <= most && g[0] * g[1] * g[2] <= most;
+}
+
 /* The grid to launch, checked; *empty when there is nothing to do. */
 static TilecStatus
 work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid[3], bool *empty)
@@ -274,7 +296,12 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
          break;
       int64_t *extra = &b->names[info->num_args];
       extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
-      if (b->has_others && b->form == TL_FORM_FIRST && is_short(b)) {
+      if (b->may_be_few && b->form == TL_FORM_FIRST &&
+          are_few(g, (int64_t)info->few_per_sm * rt->info.num_sms)) {
+         b->wanted = TL_FORM_FEW;
+         return TILEC_OK;
+      }
+      if (b->has_others && b->form < TL_FORM_SHORT && is_short(b)) {
          b->wanted = TL_FORM_SHORT;
          return TILEC_OK;
       }
@@ -503,10 +530,23 @@ launch_chosen(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, s
    return status;
 }
 
+/* Of a launch whose grid is told the form is known before there is a variant, so that only one is
+ * made.  One program for each multiprocessor is few for every kernel; what makes the same code of
+ * both forms takes the variant of one for the other. */
+static TlForm
+form_to_begin_with(const TilecKernel *k, const TilecLaunch *launch)
+{
+   const uint32_t *g = launch->grid;
+   int64_t grid[3] = {g[0], g[1], g[2]};
+   bool few = g[0] != TILEC_OWN_GRID && are_few(grid, k->module->rt->info.num_sms);
+   return few ? TL_FORM_FEW : TL_FORM_FIRST;
+}
+
 TilecStatus
 tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *args, size_t num_args)
 {
    Bound b;
+   const TilecKernel *asked = kernel;
    bool pushed;
    if (!kernel)
       return tl_rt_null(NULL, "tilec_launch: kernel");
@@ -518,7 +558,9 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
    TilecStatus status = tl_rt_enter(rt, &pushed);
    if (status == TILEC_OK)
       status = tl_rt_chosen(&kernel, launch, args, num_args);
-   b.wanted = TL_FORM_FIRST;
+   b.may_be_few = status == TILEC_OK && kernel->module->source && rt->executor == TILEC_ON_CUDA &&
+                  (!kernel->module->is_candidate || kernel != asked);
+   b.wanted = b.may_be_few ? form_to_begin_with(kernel, launch) : TL_FORM_FIRST;
    while (status == TILEC_OK) {
       b.form = b.wanted;
       status = launch_chosen(kernel, launch, args, num_args, &b);
@@ -536,7 +578,9 @@ tl_core_next_form(const TlVariant *v, TlForm form)
    bool has_map = false;
    for (uint32_t i = 0; i < v->info->num_hidden; i++)
       has_map = has_map || v->info->hidden[i].kind == TILEC_HIDDEN_TENSOR_MAP;
-   if (v->fn && form == TL_FORM_FIRST && v->short_when)
+   if (v->fn && form == TL_FORM_FIRST && v->info->few_per_sm)
+      return TL_FORM_FEW;
+   if (v->fn && form < TL_FORM_SHORT && v->short_when)
       return TL_FORM_SHORT;
    return v->fn && has_map && form < TL_FORM_NO_MAPS ? TL_FORM_NO_MAPS : form;
 }

@@ -276,6 +276,7 @@ open_kernel(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
    assert(m->source && kernel->name);
    m->num_kernels = 1;
    m->has_choice = rt->jit->has_choice(m->source);
+   m->is_candidate = source->tune == TL_TUNE_CHILD;
    *out = m;
    return TILEC_OK;
 }

@@ -224,15 +224,26 @@ load_image(TlJit *jit, const void *cubin, size_t cubin_len, const char *ptx, siz
    return status;
 }
 
-/* False: a miss.  What is there but does not load is one as well. */
+/* Is a launch of few programs served by the same code as others? */
 static bool
-from_cache(TlJit *jit, const uint8_t *key, TlJitEntry *e, TilecStatus *status)
+is_same_for_few(const TilecKernelInfo *info)
+{
+   return !info->few_per_sm;
+}
+
+/* False: a miss.  What is there but does not load is one as well.  only_same: and what is not the
+ * same code for launches of few programs. */
+static bool
+from_cache(TlJit *jit, const uint8_t *key, bool only_same, TlJitEntry *e, TilecStatus *status)
 {
    TlStored stored;
    assert(!e->module && !e->info && !e->program);
    if (!tl_stored_get(&jit->cache, key, &stored))
       return false;
    *status = tilec_image_read_json(stored.json, stored.json_len, &e->info, NULL, 0);
+   if (*status == TILEC_OK && only_same && e->info->num_kernels &&
+       !is_same_for_few(e->info->kernels))
+      *status = TILEC_NOT_FOUND;
    if (*status == TILEC_OK && !jit->never_compile) {
       char why[TL_CACHE_WHY];
       tl_stored_assemble(&jit->cache, key, jit->ptxas, e->info, &stored, why);
@@ -254,6 +265,17 @@ from_cache(TlJit *jit, const uint8_t *key, TlJitEntry *e, TilecStatus *status)
    e->module = NULL;
    e->info = NULL;
    return false;
+}
+
+/* What is kept of the form for few programs, for the first one; of the first one, for that. */
+static bool
+other_from_cache(TlJit *jit, const TilecCompileOptions *o, bool only_same, TlJitEntry *e,
+                 TilecStatus *status)
+{
+   uint8_t key[TL_CACHE_KEY_BYTES];
+   TilecCompileOptions other = *o;
+   other.few_programs = !o->few_programs;
+   return tl_stored_key(&other, key) && from_cache(jit, key, only_same, e, status);
 }
 
 /* The imports of a program as a list of malloc; false: out of memory. */
@@ -343,6 +365,24 @@ take_first(TlJitSource *s, const TlArgKey *facts, TlJitEntry *e)
    return TILEC_OK;
 }
 
+/* The form for few programs, of the first one; the first one, of that. */
+static bool
+take_other(TlJitSource *s, const TlArgKey *facts, bool only_same, TlJitEntry *e)
+{
+   TlArgKey key[TL_JIT_MAX_ARGS];
+   TlForm form = tl_jit_form(facts, s->num_params);
+   if (!s->num_params || form > TL_FORM_FEW)
+      return false;
+   memcpy(key, facts, s->num_params * sizeof *key);
+   uint64_t hash =
+      tl_jit_key_in(form == TL_FORM_FEW ? TL_FORM_FIRST : TL_FORM_FEW, key, s->num_params);
+   const TlJitEntry *other = tl_jit_look_up(s, hash, key, s->num_params);
+   if (!other || (only_same && !is_same_for_few(tl_core_variant_info(other->variant))))
+      return false;
+   e->variant = other->variant;
+   return true;
+}
+
 /* A launch that may not compile takes what is there for its arguments with fewer facts of them. */
 static TilecStatus
 take_coarse(TlJitSource *s, const TlArgKey *facts, TlJitEntry *e)
@@ -370,6 +410,10 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    TlJit *jit = s->jit;
    uint8_t key[TL_CACHE_KEY_BYTES];
    TilecStatus status;
+   TlForm form = tl_jit_form(facts, s->num_params);
+   bool may_compile = !for_launch || !jit->never_compile;
+   if (take_other(s, facts, true, e))
+      return TILEC_OK;
    char *sign = tl_jit_signature(s, facts);
    if (!sign)
       return tl_core_no_memory(jit->rt);
@@ -378,20 +422,23 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
    o.signature = sign;
    if (o.tma == TILEC_TMA_DEFAULT) /* a launch without maps gets another variant */
       o.tma = TILEC_TMA_ON;
-   TlForm form = tl_jit_form(facts, s->num_params);
    if (form == TL_FORM_NO_MAPS)
       o.tma = TILEC_TMA_OFF;
    o.short_programs = form == TL_FORM_SHORT;
+   o.few_programs = form == TL_FORM_FEW;
    bool keep =
       jit->has_cache && tilec_runtime_executor(jit->rt) == TILEC_ON_CUDA && tl_stored_key(&o, key);
-   if (!keep || !from_cache(jit, key, e, &status)) {
-      if (for_launch && jit->never_compile && form == TL_FORM_SHORT) {
+   if (!keep || !(from_cache(jit, key, false, e, &status) ||
+                  (form <= TL_FORM_FEW && other_from_cache(jit, &o, may_compile, e, &status)))) {
+      if (!may_compile && take_other(s, facts, false, e)) {
+         status = TILEC_OK;
+      } else if (!may_compile && form == TL_FORM_SHORT) {
          status = take_first(s, facts, e);
-      } else if (for_launch && jit->never_compile) {
+      } else if (!may_compile) {
          status = take_coarse(s, facts, e);
       } else {
          int lock = keep && jit->cache.dir ? tl_cache_lock(&jit->cache, key, LOCK_MS) : -1;
-         if (lock < 0 || !from_cache(jit, key, e, &status))
+         if (lock < 0 || !from_cache(jit, key, false, e, &status))
             status = compile(jit, &o, keep ? key : NULL, e);
          tl_cache_unlock(lock);
       }

@@ -329,11 +329,37 @@ tl_flight_release(TlFlight *f)
    pthread_mutex_unlock(&jit->lock);
 }
 
+/* The first form and the one for few programs may be the same code: one that is under way is waited
+ * for, whatever comes of it, before the other is begun. */
+static void
+await_same(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash)
+{
+   TlJit *jit = s->jit;
+   TlArgKey other[TL_JIT_MAX_ARGS];
+   TlForm form = tl_jit_form(key, n);
+   if (!n || form > TL_FORM_FEW)
+      return;
+   assert(n <= TL_JIT_MAX_ARGS);
+   memcpy(other, key, n * sizeof *key);
+   uint64_t other_hash = tl_jit_key_in(form == TL_FORM_FEW ? TL_FORM_FIRST : TL_FORM_FEW, other, n);
+   pthread_mutex_lock(&jit->lock);
+   bool is_there = tl_jit_look_up(s, hash, key, n) || find_flight(s, key, n, hash);
+   TlFlight *f = is_there ? NULL : find_flight(s, other, n, other_hash);
+   if (f)
+      f->refs++;
+   pthread_mutex_unlock(&jit->lock);
+   if (f) {
+      (void)join_one(f, true);
+      tl_flight_release(f);
+   }
+}
+
 TilecStatus
 tl_flight_make(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash, bool for_launch,
                const TlVariant **out)
 {
    TlJit *jit = s->jit;
+   await_same(s, key, n, hash);
    for (;;) {
       pthread_mutex_lock(&jit->lock);
       TlJitEntry *ready = tl_jit_look_up(s, hash, key, n);

@@ -10,9 +10,6 @@
 
 typedef struct TlTune TlTune;
 
-/* TilecSource.tune of a module that the tuner opened itself: it has one configuration. */
-#define TL_TUNE_CHILD 0x7475u
-
 typedef struct TlTuneSettings {
    uint32_t policy;      /* TilecTunePolicy, for sources that name none */
    bool may_compile;     /* false: launches never compile, hence never measure */

@@ -76,6 +76,9 @@ typedef struct TilecKernelInfo {
    const char *short_when; /* where it is not zero, programs are so short, or so few, that the
                               kernel compiled with TilecCompileOptions.short_programs takes less
                               time; may use what launch_grid may; NULL = never */
+   uint32_t few_per_sm; /* up to so many programs for each multiprocessor the kernel compiled with
+                           TilecCompileOptions.few_programs takes no more time, as each thread can
+                           have all registers; 0 = it is the same code */
 } TilecKernelInfo;
 
 /* One image: a PTX module with its kernels. */

@@ -186,6 +186,8 @@ typedef struct TilecCompileOptions {
                           the block several times, a scalar once for each thread */
    bool short_programs; /* blocks run many programs also where that pays for short ones only
                            (TilecKernelInfo.short_when); a launch that compiles decides itself */
+   bool few_programs;   /* code for launches of few programs (TilecKernelInfo.few_per_sm); a launch
+                           that compiles decides itself */
    bool lints; /* on_diag also hears what `tilec run` warns of in the kernel's text; what goes wrong
                   between programs only is kept for a launch's on_warning, which knows the grid */
 } TilecCompileOptions;

@@ -288,7 +288,8 @@ TILEC_CHECKED TilecStatus tilec_launch(TilecKernel *kernel, const TilecLaunch *l
                                        const TilecArg *args, size_t num_args);
 /* Compiles (source kernels) and loads what a launch with such arguments would need, without
  * launching: values matter only for their facts.  A kernel with tensor maps is compiled without
- * them as well, for launches whose sizes make none. */
+ * them as well, for launches whose sizes make none; one for which it is other code, for launches
+ * of few programs as well (TilecKernelInfo.few_per_sm). */
 TILEC_CHECKED TilecStatus tilec_kernel_prepare(TilecKernel *kernel, const TilecArg *args,
                                                size_t num_args);
 

@@ -59,7 +59,7 @@ class _CompileOptions(C.Structure):
                 ("grid", C.c_char_p), ("assume", C.POINTER(C.c_char_p)), ("num_assume", _SIZE),
                 ("tma", C.c_int), ("fp32_dot", C.c_char_p),
                 ("print_threads", C.c_bool), ("short_programs", C.c_bool),
-                ("lints", C.c_bool)]
+                ("few_programs", C.c_bool), ("lints", C.c_bool)]
 
 
 class _Param(C.Structure):

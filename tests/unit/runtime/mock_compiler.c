@@ -148,6 +148,7 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
    mock.num_warps = o->num_warps;
    mock.tma = o->tma;
    mock.short_programs = o->short_programs;
+   mock.few_programs = o->few_programs;
    mock.lints = o->lints;
    snprintf(mock.signature, sizeof mock.signature, "%s", o->signature);
    snprintf(mock.arch, sizeof mock.arch, "%s", o->arch ? o->arch : "");
@@ -203,7 +204,8 @@ tilec_compile(TilecSession *session, const TilecCompileOptions *o, TilecProgram 
                                  .args = p->args,
                                  .num_args = decl->num_params,
                                  .hidden = mock.map,
-                                 .num_hidden = mock.map && o->tma == TILEC_TMA_ON};
+                                 .num_hidden = mock.map && o->tma == TILEC_TMA_ON,
+                                 .few_per_sm = mock.few_per_sm};
    if (!o->short_programs && o->tma == TILEC_TMA_ON)
       p->kernel.short_when = mock.short_when;
    p->info = (TilecImageInfo){.format = TILEC_IMAGE_FORMAT,

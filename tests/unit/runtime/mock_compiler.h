@@ -19,7 +19,8 @@ typedef struct MockCompiler {
    const TilecHiddenArg *map; /* of compiles with tma on; NULL = none */
    const char *short_when;    /* of compiles without short_programs and with tma on */
    bool is_const;             /* nothing is written through any pointer */
-   bool short_programs, lints;
+   uint32_t few_per_sm;       /* of every compile */
+   bool short_programs, few_programs, lints;
    TilecStatus fail;           /* of the next compile; with BAD_SOURCE a diagnostic is made */
    const char *warning;        /* rendered; a diagnostic of every compile; NULL = none */
    const TilecImport *imports; /* of every program */

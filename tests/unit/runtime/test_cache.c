@@ -96,15 +96,21 @@ stop(void)
 
 /* A process of its own, as far as the cache can tell: launches once, says how often it compiled. */
 static int
-compiles_of_a_run(int n)
+compiles_of_a_grid(uint32_t grid, int n)
 {
    mock.compiles = 0;
    start();
-   if (TILEC_LAUNCH(kernel, 0, 1, 1, 1, (float *)0x1000, n) != TILEC_OK)
+   if (TILEC_LAUNCH(kernel, 0, grid, 1, 1, (float *)0x1000, n) != TILEC_OK)
       fail_msg("%s", detail(rt));
    assert_int_equal(fake()->num_launches, 1);
    stop();
    return mock.compiles;
+}
+
+static int
+compiles_of_a_run(int n)
+{
+   return compiles_of_a_grid(1, n);
 }
 
 static void
@@ -125,6 +131,26 @@ the_second_run_compiles_nothing(void **state)
    mock.build = "";
    assert_int_equal(compiles_of_a_run(7), 1); /* cannot be told apart: nothing is kept */
    assert_int_equal(compiles_of_a_run(7), 1);
+}
+
+/* Launches of few programs and others share what is the same code, and what may be compiled is what
+ * may be made beside it. */
+static void
+few_programs_are_kept_beside_others(void **state)
+{
+   (void)state;
+   assert_int_equal(compiles_of_a_grid(1, 7), 1);
+   assert_int_equal(compiles_of_a_grid(1000, 7), 0);
+   assert_int_equal(compiles_of_a_grid(1000, 16), 1);
+   assert_int_equal(compiles_of_a_grid(1, 16), 0);
+   mock.few_per_sm = 2;
+   assert_int_equal(compiles_of_a_grid(1, 1), 1);
+   jit_options.never_compile = true;
+   assert_int_equal(compiles_of_a_grid(1000, 1), 0);
+   jit_options.never_compile = false;
+   assert_int_equal(compiles_of_a_grid(1000, 1), 1);
+   assert_int_equal(compiles_of_a_grid(1000, 1), 0);
+   assert_int_equal(compiles_of_a_grid(1, 1), 0);
 }
 
 static void
@@ -590,12 +616,19 @@ test_cache(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
    const struct CMUnitTest tests[] = {
-      TEST(the_second_run_compiles_nothing),    TEST(imports_are_looked_at),
-      TEST(a_changed_byte_anywhere_is_a_miss),  TEST(unsafe_folders_are_not_used),
-      TEST(layers_are_read_and_not_written),    TEST(trouble_with_the_disk_costs_no_kernel),
-      TEST(the_least_recently_used_go_first),   TEST(only_its_own_files_are_removed),
-      TEST(locks_are_exclusive_and_time_out),   TEST(cubins_are_kept),
-      TEST(an_assembler_that_appears_is_asked), TEST(only_refusals_of_the_ptx_are_remembered),
+      TEST(the_second_run_compiles_nothing),
+      TEST(few_programs_are_kept_beside_others),
+      TEST(imports_are_looked_at),
+      TEST(a_changed_byte_anywhere_is_a_miss),
+      TEST(unsafe_folders_are_not_used),
+      TEST(layers_are_read_and_not_written),
+      TEST(trouble_with_the_disk_costs_no_kernel),
+      TEST(the_least_recently_used_go_first),
+      TEST(only_its_own_files_are_removed),
+      TEST(locks_are_exclusive_and_time_out),
+      TEST(cubins_are_kept),
+      TEST(an_assembler_that_appears_is_asked),
+      TEST(only_refusals_of_the_ptx_are_remembered),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
 }

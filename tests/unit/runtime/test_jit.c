@@ -862,6 +862,101 @@ short_programs_that_may_not_be_compiled(void **state)
    stop();
 }
 
+enum { SMS = 132 }; /* of the fake device */
+
+/* One compile for each kind of launch, of the kinds that come; only grids between one program and
+ * few_per_sm for each multiprocessor are known for few by the first form alone. */
+static void
+few_programs_take_another_variant(void **state)
+{
+   (void)state;
+   start(TILEC_ON_CUDA);
+   mock.few_per_sm = 2;
+   assert_int_equal(launch_on(SMS, 64), TILEC_OK);
+   assert_true(mock.few_programs);
+   assert_int_equal(launch_on(1, 48), TILEC_OK);
+   assert_int_equal(mock.compiles, 1);
+   assert_int_equal(launch_on(SMS + 1, 64), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   assert_false(mock.few_programs);
+   assert_int_equal(fake()->modules, 2);
+   assert_int_equal(launch_on(2 * SMS + 1, 64), TILEC_OK);
+   assert_int_equal(launch_on(1, 64), TILEC_OK);
+   assert_int_equal(mock.compiles, 2);
+   assert_int_equal(launch_on(2 * SMS, 7), TILEC_OK); /* other facts */
+   assert_int_equal(mock.compiles, 4);
+   assert_true(mock.few_programs);
+   mock.fail = TILEC_BAD_SOURCE; /* is not hidden by the first one */
+   assert_int_equal(launch_on(2 * SMS + 1, 8), TILEC_BAD_SOURCE);
+   assert_int_equal(launch_on(2 * SMS + 1, 8), TILEC_OK);
+   mock.fail = TILEC_BAD_SOURCE;
+   assert_int_equal(launch_on(1, 8), TILEC_BAD_SOURCE);
+   assert_int_equal(fake()->num_launches, 7);
+   stop();
+   for (int way = 0; way < 2; way++) { /* the same code */
+      start(TILEC_ON_CUDA);
+      assert_int_equal(launch_on(way ? 1 : 1000, 64), TILEC_OK);
+      assert_int_equal(launch_on(way ? 1000 : 1, 64), TILEC_OK);
+      assert_int_equal(launch_on(1, 64), TILEC_OK);
+      assert_int_equal(mock.compiles, 1);
+      assert_int_equal(fake()->modules, 1);
+      stop();
+   }
+   start(TILEC_ON_CPU);
+   mock.few_per_sm = 2;
+   mock.run = run;
+   run_answer = TILEC_OK;
+   TilecBuffer *b;
+   assert_int_equal(tilec_buffer_new(rt, 1024, &b), TILEC_OK);
+   assert_int_equal(TILEC_LAUNCH(kernel, 0, 1, 1, 1, tilec_view(TILEC_FP16, b, 0), 1, 1.0f, 3, 7),
+                    TILEC_OK);
+   tilec_buffer_free(b);
+   assert_false(mock.few_programs);
+   stop();
+}
+
+/* Where nothing may be compiled, each form stands for the other. */
+static void
+few_programs_do_with_what_is_there(void **state)
+{
+   TilecArg args[] = {PREPARED};
+   (void)state;
+   for (int way = 0; way < 2; way++) {
+      start(TILEC_ON_CUDA);
+      mock.few_per_sm = 2;
+      assert_int_equal(launch_on(way ? 1 : 1000, 64), TILEC_OK);
+      fake()->capturing = 1;
+      assert_int_equal(launch_on(way ? 1000 : 1, 64), TILEC_OK);
+      assert_int_equal(launch_on(way ? 1000 : 1, 7), TILEC_NOT_FOUND);
+      assert_int_equal(mock.compiles, 1);
+      fake()->capturing = 0;
+      assert_int_equal(launch_on(way ? 1000 : 1, 64), TILEC_OK);
+      assert_int_equal(mock.compiles, 2);
+      stop();
+   }
+   jit_options.never_compile = true;
+   start(TILEC_ON_CUDA);
+   mock.few_per_sm = 2;
+   mock.map = &map;
+   assert_int_equal(tilec_kernel_prepare(kernel, args, 5), TILEC_OK);
+   assert_int_equal(mock.compiles, 3); /* and without maps */
+   assert_int_equal(launch_on(1, 64), TILEC_OK);
+   assert_int_equal(launch_on(1000, 64), TILEC_OK);
+   assert_int_equal(launch_on(1, 0), TILEC_OK); /* no map */
+   assert_int_equal(launch_on(1000, 0), TILEC_OK);
+   assert_int_equal(mock.compiles, 3);
+   stop();
+   jit_options.never_compile = true;
+   start(TILEC_ON_CUDA);
+   mock.few_per_sm = 2;
+   assert_int_equal(tl_core_prepare_one(kernel, args, 5), TILEC_OK);
+   assert_int_equal(launch_on(1, 64), TILEC_OK);
+   assert_int_equal(launch_on(SMS + 1, 64), TILEC_OK);
+   assert_int_equal(launch_on(1, 7), TILEC_NOT_FOUND);
+   assert_int_equal(mock.compiles, 1);
+   stop();
+}
+
 /* A module freed meanwhile waits for both, and the second's failure is told. */
 static void
 preparing_without_maps_may_fail(void **state)
@@ -940,6 +1035,8 @@ test_jit(void)
       cmocka_unit_test(short_programs_take_another_variant),
       cmocka_unit_test(short_programs_do_with_what_is_there),
       cmocka_unit_test(short_programs_that_may_not_be_compiled),
+      cmocka_unit_test(few_programs_take_another_variant),
+      cmocka_unit_test(few_programs_do_with_what_is_there),
       cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
    return cmocka_run_group_tests(tests, NULL, NULL);
