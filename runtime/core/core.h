@@ -163,11 +163,12 @@ struct TilecModule {
    TilecImageInfo *owned; /* record read from JSON; NULL when borrowed */
    TilecKernel *kernels;
    uint32_t num_kernels;
-   char *log;         /* of the driver's compiler; NULL = nothing */
-   void *source;      /* source modules: jit's handle */
-   TilecModule *next; /* source modules: of the file's next kernel */
-   bool has_choice;   /* its kernel is one of several, jit's pick() says which */
-   bool is_candidate; /* it is one of those, compared in its first form */
+   char *log;           /* of the driver's compiler; NULL = nothing */
+   void *source;        /* source modules: jit's handle */
+   TilecModule *next;   /* source modules: of the file's next kernel */
+   bool has_choice;     /* its kernel is one of several, jit's pick() says which */
+   bool is_candidate;   /* it is one of those, compared in its first form */
+   uint32_t likely_few; /* TilecKernelInfo.few_per_sm that its variants are likely to have */
 };
 
 /* error.c.  tl_rt_fail stores the detail for the calling thread and returns `status`. */

@@ -26,7 +26,7 @@ typedef struct Bound {
    TlForm form;           /* of the variant */
    TlForm wanted;         /* by the launch; another: nothing was launched */
    bool has_others;       /* of the same source, forms to go on to */
-   bool may_be_few;       /* FEW is one of them */
+   bool may_be_few;       /* to FEW, or back from it once */
 } Bound;
 
 static bool
@@ -296,9 +296,11 @@ work_out_grid(Bound *b, TilecRuntime *rt, const uint32_t asked[3], uint32_t grid
          break;
       int64_t *extra = &b->names[info->num_args];
       extra[0] = g[0], extra[1] = g[1], extra[2] = g[2], extra[3] = rt->info.num_sms;
-      if (b->may_be_few && b->form == TL_FORM_FIRST &&
-          are_few(g, (int64_t)info->few_per_sm * rt->info.num_sms)) {
-         b->wanted = TL_FORM_FEW;
+      bool few = are_few(g, (int64_t)info->few_per_sm * rt->info.num_sms);
+      if (b->may_be_few && info->few_per_sm && b->form <= TL_FORM_FEW &&
+          few != (b->form == TL_FORM_FEW)) {
+         b->wanted = few ? TL_FORM_FEW : TL_FORM_FIRST;
+         b->may_be_few = few;
          return TILEC_OK;
       }
       if (b->has_others && b->form < TL_FORM_SHORT && is_short(b)) {
@@ -530,16 +532,15 @@ launch_chosen(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, s
    return status;
 }
 
-/* Of a launch whose grid is told the form is known before there is a variant, so that only one is
- * made.  One program for each multiprocessor is few for every kernel; what makes the same code of
- * both forms takes the variant of one for the other. */
+/* Of a launch whose grid is told the form is guessed before there is a variant, so that mostly only
+ * one is made; the variant knows.  What makes the same code of both forms takes one for the other. */
 static TlForm
 form_to_begin_with(const TilecKernel *k, const TilecLaunch *launch)
 {
    const uint32_t *g = launch->grid;
    int64_t grid[3] = {g[0], g[1], g[2]};
-   bool few = g[0] != TILEC_OWN_GRID && are_few(grid, k->module->rt->info.num_sms);
-   return few ? TL_FORM_FEW : TL_FORM_FIRST;
+   int64_t most = (int64_t)k->module->likely_few * k->module->rt->info.num_sms;
+   return g[0] != TILEC_OWN_GRID && are_few(grid, most) ? TL_FORM_FEW : TL_FORM_FIRST;
 }
 
 TilecStatus
@@ -566,7 +567,7 @@ tilec_launch(TilecKernel *kernel, const TilecLaunch *launch, const TilecArg *arg
       status = launch_chosen(kernel, launch, args, num_args, &b);
       if (b.wanted == b.form)
          break;
-      assert(b.wanted > b.form);
+      assert(b.wanted > b.form || (b.form == TL_FORM_FEW && !b.may_be_few));
    }
    tl_rt_leave(rt, pushed);
    return status;

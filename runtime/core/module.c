@@ -253,6 +253,9 @@ tilec_module_load(TilecRuntime *rt, const void *image, size_t image_bytes, const
    return load(rt, image, image_bytes, info, NULL, info, out);
 }
 
+/* WARPS_OF_FEW: with 128 registers a thread, of a multiprocessor's 65,536. */
+enum { USUAL_WARPS = 4, WARPS_OF_FEW = 16 };
+
 /* The module of one kernel of a source. */
 static TilecStatus
 open_kernel(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
@@ -277,6 +280,8 @@ open_kernel(TilecRuntime *rt, const TilecSource *source, TilecModule **out)
    m->num_kernels = 1;
    m->has_choice = rt->jit->has_choice(m->source);
    m->is_candidate = source->tune == TL_TUNE_CHILD;
+   uint32_t warps = source->num_warps ? source->num_warps : USUAL_WARPS;
+   m->likely_few = warps < WARPS_OF_FEW ? WARPS_OF_FEW / warps : 1;
    *out = m;
    return TILEC_OK;
 }

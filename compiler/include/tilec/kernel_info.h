@@ -78,7 +78,7 @@ typedef struct TilecKernelInfo {
                               time; may use what launch_grid may; NULL = never */
    uint32_t few_per_sm; /* up to so many programs for each multiprocessor the kernel compiled with
                            TilecCompileOptions.few_programs takes no more time, as each thread can
-                           have all registers; 0 = it is the same code */
+                           have the registers it wants; 0 = it is the same code */
 } TilecKernelInfo;
 
 /* One image: a PTX module with its kernels. */

@@ -864,35 +864,46 @@ short_programs_that_may_not_be_compiled(void **state)
 
 enum { SMS = 132 }; /* of the fake device */
 
-/* One compile for each kind of launch, of the kinds that come; only grids between one program and
- * few_per_sm for each multiprocessor are known for few by the first form alone. */
+/* One compile for each kind of launch, of the kinds that come.  Of eight warps two programs for each
+ * multiprocessor are taken for few until there is a variant that knows. */
 static void
 few_programs_take_another_variant(void **state)
 {
    (void)state;
    start(TILEC_ON_CUDA);
    mock.few_per_sm = 2;
-   assert_int_equal(launch_on(SMS, 64), TILEC_OK);
+   assert_int_equal(launch_on(2 * SMS, 64), TILEC_OK);
    assert_true(mock.few_programs);
    assert_int_equal(launch_on(1, 48), TILEC_OK);
    assert_int_equal(mock.compiles, 1);
-   assert_int_equal(launch_on(SMS + 1, 64), TILEC_OK);
+   assert_int_equal(launch_on(2 * SMS + 1, 64), TILEC_OK);
    assert_int_equal(mock.compiles, 2);
    assert_false(mock.few_programs);
    assert_int_equal(fake()->modules, 2);
-   assert_int_equal(launch_on(2 * SMS + 1, 64), TILEC_OK);
    assert_int_equal(launch_on(1, 64), TILEC_OK);
    assert_int_equal(mock.compiles, 2);
-   assert_int_equal(launch_on(2 * SMS, 7), TILEC_OK); /* other facts */
-   assert_int_equal(mock.compiles, 4);
-   assert_true(mock.few_programs);
-   mock.fail = TILEC_BAD_SOURCE; /* is not hidden by the first one */
+   assert_int_equal(fake()->num_launches, 4);
+   mock.fail = TILEC_BAD_SOURCE; /* is not hidden by the other one */
    assert_int_equal(launch_on(2 * SMS + 1, 8), TILEC_BAD_SOURCE);
    assert_int_equal(launch_on(2 * SMS + 1, 8), TILEC_OK);
    mock.fail = TILEC_BAD_SOURCE;
    assert_int_equal(launch_on(1, 8), TILEC_BAD_SOURCE);
-   assert_int_equal(fake()->num_launches, 7);
+   assert_int_equal(fake()->num_launches, 5);
    stop();
+   for (uint32_t few = 1; few <= 4; few += 3) { /* fewer, and more */
+      start(TILEC_ON_CUDA);
+      mock.few_per_sm = few;
+      for (int times = 0; times < 2; times++) {
+         assert_int_equal(launch_on((few == 1 ? 2 : 4) * SMS, 64), TILEC_OK);
+         assert_int_equal(mock.compiles, 2);
+         assert_int_equal(mock.few_programs, few == 4);
+      }
+      assert_int_equal(launch_on(few * SMS, 64), TILEC_OK);
+      assert_int_equal(launch_on(few * SMS + 1, 64), TILEC_OK);
+      assert_int_equal(mock.compiles, 2);
+      assert_int_equal(fake()->num_launches, 4);
+      stop();
+   }
    for (int way = 0; way < 2; way++) { /* the same code */
       start(TILEC_ON_CUDA);
       assert_int_equal(launch_on(way ? 1 : 1000, 64), TILEC_OK);
@@ -951,7 +962,7 @@ few_programs_do_with_what_is_there(void **state)
    mock.few_per_sm = 2;
    assert_int_equal(tl_core_prepare_one(kernel, args, 5), TILEC_OK);
    assert_int_equal(launch_on(1, 64), TILEC_OK);
-   assert_int_equal(launch_on(SMS + 1, 64), TILEC_OK);
+   assert_int_equal(launch_on(3 * SMS, 64), TILEC_OK);
    assert_int_equal(launch_on(1, 7), TILEC_NOT_FOUND);
    assert_int_equal(mock.compiles, 1);
    stop();
