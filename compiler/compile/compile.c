@@ -389,9 +389,10 @@ type_kernels(Run *r)
       return status;
    r->comp->func = r->comp->entries.data[0].func;
    status = diagnosed(r->comp);
+   spec.kernel = r->comp->entries.data[0].kernel;
+   spec.signature = specs[0].signature;
    if (status == TILEC_OK && r->extra->lints)
-      r->comp->lints = tl_sema_lint_compiled(r->comp->sema, r->comp->names, r->comp->func,
-                                             r->comp->entries.data[0].kernel);
+      r->comp->lints = tl_sema_lint_compiled(r->comp->sema, r->comp->names, r->comp->func, &spec);
    return status;
 }
 

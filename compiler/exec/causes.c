@@ -338,6 +338,12 @@ left_alone(TlLaunched *l, const TlReach *r)
                                            : "");
    if (c->axis < 0 || c->natural >= count)
       return NULL;
+   if (c->natural < c->lanes * (int64_t)l->grid[c->axis] && !c->has_rounds && !c->wraps)
+      return tl_arena_printf(l->arena,
+                             "programs overlap: the index moves by %lld from one to the next, "
+                             "and each has %lld elements: program_id(%d) * %lld",
+                             (long long)((c->natural - c->lanes) / (l->grid[c->axis] - 1)),
+                             (long long)c->lanes, c->axis, (long long)c->lanes);
    long long wanted = programs_for(c, l, count), each = c->natural / l->grid[c->axis];
    const char *size = each == 1 && c->lanes == 1 ? size_of_lanes(l, r) : NULL;
    if (size)
@@ -1088,26 +1094,43 @@ is_update_of(const TlLaunched *l, const TlValue *v, int arg, unsigned depth)
    return false;
 }
 
+/* The store of a sum in place that the access is, or loads for; NULL: it is another. */
+static const TlOp *
+update_with(const TlLaunched *l, const TlOp *access)
+{
+   int arg = tl_exec_argument_of(l->func, tl_arg(access, 0));
+   const TlBlock *top = l->func->body->block;
+   for (const TlOp *op = top->first; arg >= 0 && op; op = tl_walk_next(op, top))
+      if (op->opcode == TL_OP_STORE && (op == access || access->opcode == TL_OP_LOAD) &&
+          tl_exec_argument_of(l->func, tl_arg(op, 0)) == arg &&
+          is_update_of(l, tl_arg(op, 1), arg, 0))
+         return op;
+   return NULL;
+}
+
 /* Programs that differ along one axis alone, and nothing in the index of what both store does. */
 static const char *
 same_for_programs(const TlLaunched *l, const TlOp *access, const TlExecFault *f)
 {
-   bool both_store = access->opcode == TL_OP_STORE && f->text && strcmp(f->text, "writes") == 0;
+   bool is_written = f->text && strcmp(f->text, "writes") == 0;
+   bool both_store = access->opcode == TL_OP_STORE && is_written;
+   const TlOp *update = is_written ? update_with(l, access) : NULL;
    bool is_loaded = false, is_several = false;
    int axis = f->limit < 0 ? -1 : tl_index_lacks(l, access, f->program, f->other, &is_loaded);
-   if (axis < 0 || !both_store)
+   if (axis < 0 || (!both_store && !update))
       return NULL;
    const TlOp *load = is_loaded ? loaded_index(tl_arg(access, 0), 0, &is_several) : NULL;
    int arg = load && !is_several ? tl_exec_argument_of(l->func, tl_arg(load, 0)) : -1;
    const char *array = arg < 0 ? NULL : l->func->body->block->args[arg]->name;
-   int own = tl_exec_argument_of(l->func, tl_arg(access, 0));
-   if (is_loaded && own >= 0 && is_update_of(l, tl_arg(access, 1), own, 0))
+   if (is_loaded && update)
       return tl_arena_printf(l->arena,
                              "the index comes of %s, the same for both programs, and "
                              "one of both sums is lost: atomic_add(pointers, what is added) in "
                              "place of load, '+' and store",
                              array ? tl_arena_printf(l->arena, "what '%s' holds", array)
                                    : "what was loaded");
+   if (!both_store)
+      return NULL;
    return tl_arena_printf(l->arena,
                           "the index has no part of program_id(%d), so that all %u programs along "
                           "axis %d come to the same elements: add program_id(%d) times what one "

@@ -454,6 +454,11 @@ tl_exec_report(TlDiags *diags, const TlExecFault *f)
       break;
    case TL_FAULT_UNTOUCHED:
       tl_report(diags, W0613, f->range, f->buffer);
+      if (f->text)
+         tl_help(diags,
+                 "what is loaded of it here, '%s', is used nowhere: use it below, or take "
+                 "the load out and give None",
+                 f->text);
       break;
    case TL_FAULT_UNDEFINED:
    case TL_FAULT_UNDEFINED_SEEN:

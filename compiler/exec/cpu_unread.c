@@ -238,9 +238,14 @@ tl_cpu_tell_unread(TlArena *arena, const TlExecRun *run)
       if (!b->is_valid || !b->bytes)
          continue;
       if (run->args[i].is_asked && !atomic_load(&b->is_touched)) {
+         const TlFunc *func = run->plan->func;
+         const TlUnused *load = func->unused;
+         while (load && load->arg != i)
+            load = load->next;
          TlExecFault f = {.kind = TL_FAULT_UNTOUCHED,
-                          .range = run->plan->func->range,
+                          .range = load ? load->range : func->range,
                           .op = "kernel",
+                          .text = load ? load->name : NULL,
                           .buffer = b->name};
          run->opts->warn(run->opts->user, &f);
          return; /* another would be most often the same mistake */

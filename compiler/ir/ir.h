@@ -183,6 +183,14 @@ typedef struct TlParam {
                               it are its sizes, then its strides but the last.  Else NULL */
 } TlParam;
 
+/* A load from an argument that was taken out as nothing used what it gave. */
+typedef struct TlUnused {
+   uint32_t arg; /* of the body */
+   TlRange range;
+   const char *name; /* of what it gave, or NULL */
+   struct TlUnused *next;
+} TlUnused;
+
 struct TlFunc {
    TlModule *module;
    const char *name;
@@ -202,6 +210,7 @@ struct TlFunc {
    bool needs_warps;       /* the source computes with num_warps: it is no hint */
    bool strict_fp;         /* IEEE mode: no contraction, no approximate functions */
    TlRange range;
+   TlUnused *unused; /* the first comes first, of those that one pass took out */
    uint32_t next_value_id;
    TlFunc *prev, *next; /* in the module's list */
 };

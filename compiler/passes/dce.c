@@ -10,6 +10,7 @@
 #include <assert.h>
 
 typedef struct Dce {
+   TlFunc *func;
    TlArena *arena;
    bool *live;             /* by value id */
    TlMap live_ops;         /* TlOp * -> itself */
@@ -148,6 +149,23 @@ shrink(Dce *d, TlOp *op)
    tl_remove(op);
 }
 
+/* load(u + i) of an argument, for messages about what nothing reads. */
+static void
+note_unused(const Dce *d, const TlOp *load)
+{
+   TlFunc *f = d->func;
+   const TlValue *base = tl_arg(load, 0);
+   while (base->def && (base->def->opcode == TL_OP_ADDPTR || base->def->opcode == TL_OP_SPLAT ||
+                        base->def->opcode == TL_OP_BROADCAST))
+      base = tl_arg(base->def, 0);
+   if (base->def || base->block != f->body->block)
+      return;
+   TlUnused *unused = tl_new(f->module->arena, TlUnused);
+   *unused = (TlUnused){
+      .arg = base->index, .range = load->range, .name = load->results[0].name, .next = f->unused};
+   f->unused = unused;
+}
+
 static void sweep(Dce *d, TlBlock *block);
 
 static void
@@ -180,6 +198,8 @@ sweep(Dce *d, TlBlock *block)
       if (tl_has_trait(op, TL_TRAIT_TERM))
          continue;
       if (!tl_map_has(&d->live_ops, op)) {
+         if (op->opcode == TL_OP_LOAD && d->func->state == TL_STATE_TYPED)
+            note_unused(d, op);
          tl_remove(op);
          d->progress = true;
       } else if (tl_is_branching(op)) {
@@ -194,7 +214,8 @@ sweep(Dce *d, TlBlock *block)
 bool
 tl_pass_dce(TlPassCx *cx, TlFunc *f)
 {
-   Dce d = {.arena = cx->scratch, .live = tl_new_array(cx->scratch, bool, f->next_value_id)};
+   Dce d = {
+      .func = f, .arena = cx->scratch, .live = tl_new_array(cx->scratch, bool, f->next_value_id)};
    tl_map_init(&d.live_ops, cx->scratch);
    mark_roots(&d, f->body->block);
    while (d.todo.len)

@@ -567,29 +567,59 @@ tile_terms(TlSema *s, const TlValue *at)
    return NULL;
 }
 
-/* "row * n + cols", of the load from x + row * n + cols that a stored value is made of, or the part
- * of it that the pointer lacks; NULL: it is of none, or of one that is written in another way. */
-static const char *
-offsets_of_load(TlSema *s, const TlCall *call, const TlType *tile, const char *pointer)
+/* What an access stores, or adds, where it is a tile; else NULL. */
+static const TlValue *
+stored_tile(const TlCall *call)
 {
-   enum { MOST = 80 };
    bool is_stored = reduction_for(call->row->name, "") && call->num_args > 1 &&
                     call->args[1].kind == TL_SV_VALUE && tl_type_is_tile(call->args[1].value->type);
-   const TlOp *load = is_stored ? load_behind(call->args[1].value, tile, 0) : NULL;
-   const TlValue *base = load ? tl_arg(load, 0) : NULL;
-   const char *text = load ? tl_range_text(s, base->def->range) : NULL;
-   const char *lanes = load && strstr(pointer, " + ") ? tile_terms(s, base) : NULL;
-   if (lanes && !strchr(lanes, '\n') && strlen(lanes) <= MOST)
-      return terms_left(s, lanes, pointer);
-   while (base && base->def &&
-          (base->def->opcode == TL_OP_ADDPTR || base->def->opcode == TL_OP_SPLAT ||
-           base->def->opcode == TL_OP_BROADCAST))
+   return is_stored ? call->args[1].value : NULL;
+}
+
+enum { MOST_TERMS = 80 }; /* characters of what a help repeats of an address */
+
+/* "row * n + cols", of the load from x + row * n + cols; NULL: it is written in another way. */
+static const char *
+terms_of_load(TlSema *s, const TlOp *load)
+{
+   const TlValue *base = tl_arg(load, 0);
+   const char *text = tl_range_text(s, base->def->range);
+   while (base->def && (base->def->opcode == TL_OP_ADDPTR || base->def->opcode == TL_OP_SPLAT ||
+                        base->def->opcode == TL_OP_BROADCAST))
       base = tl_arg(base->def, 0);
-   size_t len = base && base->name ? strlen(base->name) : 0;
+   size_t len = base->name ? strlen(base->name) : 0;
    if (!len || base->def || strncmp(text, base->name, len) != 0 ||
-       strncmp(text + len, " + ", 3) != 0 || strchr(text, '\n') || strlen(text + len + 3) > MOST)
+       strncmp(text + len, " + ", 3) != 0 || strchr(text, '\n') ||
+       strlen(text + len + 3) > MOST_TERMS)
       return NULL;
-   return terms_left(s, text + len + 3, pointer);
+   return text + len + 3;
+}
+
+/* Of them the part that the pointer lacks; NULL: there is none. */
+static const char *
+offsets_of_load(TlSema *s, const TlOp *load, const char *pointer)
+{
+   const char *lanes = strstr(pointer, " + ") ? tile_terms(s, tl_arg(load, 0)) : NULL;
+   const char *all = terms_of_load(s, load);
+   if (lanes && !strchr(lanes, '\n') && strlen(lanes) <= MOST_TERMS)
+      return terms_left(s, lanes, pointer);
+   return all ? terms_left(s, all, pointer) : NULL;
+}
+
+/* Does an address with these terms have all that are behind the pointer's name? */
+static bool
+has_terms_of(TlSema *s, const char *terms, const char *pointer)
+{
+   size_t len = strlen(terms);
+   if (is_in_parentheses(terms, len))
+      terms = tl_arena_strndup(s->arena, terms + 1, len - 2);
+   const char *rest = strstr(pointer, " + "), *sum = rest ? rest + 3 : NULL;
+   for (; sum; sum = rest) {
+      len = first_term(sum, &rest);
+      if (!has_term(terms, sum, len))
+         return false;
+   }
+   return true;
 }
 
 /* Is a part of the pointer, as it is written, a part of what the name in the offsets stands for? */
@@ -621,33 +651,79 @@ offsets_of_mask(const TlCall *call, const TlType *tile)
              : NULL;
 }
 
+/* norm + row: one number of the tile is stored.  False: a tile may be meant as well. */
+static bool
+help_one_number(TlSema *s, const TlCall *call, const char *pointer, const char *reduction)
+{
+   enum { MASK = 2 };
+   const TlValue *tile = stored_tile(call);
+   if (!tile || call->args[0].kind != TL_SV_VALUE)
+      return false;
+   const TlValue *at = call->args[0].value;
+   bool is_alone = true, is_of_it = true, is_one = tl_is_one_per_program(at);
+   bool has_tile_mask = call->num_args > MASK && call->args[MASK].kind == TL_SV_VALUE &&
+                        tl_type_is_tile(call->args[MASK].value->type);
+   const TlValue *number = tl_help_reduced(s, tile, pointer, &is_alone, &is_of_it);
+   if (has_tile_mask || (!is_one && (at->def || !number || number->uses)))
+      return false;
+   if (number)
+      tl_help(s->diags, "one address takes one number%s '%s' is %s: tl.%s(%s, %s)",
+              is_alone ? ", and" : ":", number->name, is_of_it ? "made of this tile" : "one",
+              call->row->name, pointer, number->name);
+   else
+      tl_help(
+         s->diags, "the address is one for each program: reduce the tile to one value, tl.%s(%s%s)",
+         reduction, operand_text(s, call, 1, "value"), tile->type->rank == 1 ? ", axis=0" : "");
+   return true;
+}
+
+/* Offsets that give a tile the addresses which the pointer lacks, and whose they are; cuts from the
+ * pointer what they have in them. */
+static const char *
+offsets_for(TlSema *s, const TlCall *call, const TlType *tile, const char **pointer)
+{
+   const TlValue *stored = stored_tile(call);
+   const TlOp *load = stored ? load_behind(stored, tile, 0) : NULL;
+   const char *loaded = load ? offsets_of_load(s, load, *pointer) : NULL;
+   const char *all = loaded ? terms_of_load(s, load) : NULL;
+   size_t base = strcspn(*pointer, " ");
+   bool has_terms = strncmp(*pointer + base, " + ", 3) == 0, is_same = true;
+   if (loaded && has_terms && holds_a_term(s, loaded, *pointer))
+      *pointer = tl_arena_strndup(s->arena, *pointer, base);
+   else if (loaded && has_terms && !(all && has_terms_of(s, all, *pointer))) {
+      bool is_one = all && tl_is_one_per_program(call->args[0].value);
+      *pointer = is_one ? tl_arena_strndup(s->arena, *pointer, base) : *pointer;
+      loaded = is_one ? all : loaded;
+      is_same = is_one;
+   }
+   if (loaded)
+      return is_same ? tl_arena_printf(s->arena, "%s, as the load has that it comes from", loaded)
+                     : loaded;
+   const char *compared = offsets_of_mask(call, tile);
+   if (compared)
+      return tl_arena_printf(s->arena, "%s, as the mask has", compared);
+   return tile->rank == 1 ? tl_arena_printf(s->arena, "tl.arange(0, %u)", tile->shape[0])
+                          : tl_arena_printf(s->arena, "offsets of the shape %s",
+                                            tl_shape_text(s, tile->rank, tile->shape));
+}
+
 void
 tl_refuse_tile(TlSema *s, const TlCall *call, unsigned i, const TlType *tile)
 {
    const char *pointer = operand_text(s, call, 0, "pointer");
    const char *value = operand_text(s, call, i, "value"), *param = tl_call_param(s, call, i);
-   const char *offsets = tile->rank == 1
-                            ? tl_arena_printf(s->arena, "tl.arange(0, %u)", tile->shape[0])
-                            : tl_arena_printf(s->arena, "offsets of the shape %s",
-                                              tl_shape_text(s, tile->rank, tile->shape));
-   const char *loaded = offsets_of_load(s, call, tile, pointer);
-   size_t base = strcspn(pointer, " ");
-   if (loaded && strncmp(pointer + base, " + ", 3) == 0 && holds_a_term(s, loaded, pointer))
-      pointer = tl_arena_strndup(s->arena, pointer, base);
-   const char *compared = loaded ? NULL : offsets_of_mask(call, tile);
-   offsets = loaded ? tl_arena_printf(s->arena, "%s, as the load has that it comes from", loaded)
-             : compared ? tl_arena_printf(s->arena, "%s, as the mask has", compared)
-                        : offsets;
    const char *reduction = reduction_for(call->row->name, param);
    tl_report(s->diags, E0320, tl_call_arg_range(call, i), param, call->row->name,
              tl_type_cstr(s->arena, tile));
+   if (i == 1 && reduction && help_one_number(s, call, pointer, reduction))
+      return;
+   const char *offsets = offsets_for(s, call, tile, &pointer);
    if (reduction)
       tl_help(s->diags,
               "give each element an address, %s + %s, or reduce the tile to one value: "
               "tl.%s(%s%s)",
               pointer, offsets, reduction, value, tile->rank == 1 ? ", axis=0" : "");
-   else if (reduction_for(call->row->name, "") && i == 2 && call->num_args > 2 &&
-            call->args[1].kind == TL_SV_VALUE && tl_type_is_tile(call->args[1].value->type))
+   else if (reduction_for(call->row->name, "") && i == 2 && stored_tile(call))
       tl_help(s->diags,
               "give each element an address, %s + %s, or reduce the tile to one value before: "
               "tl.%s(tl.where(%s, %s, 0)%s)",

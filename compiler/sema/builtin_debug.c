@@ -273,6 +273,54 @@ printed_prefix(TlSema *s, const char *text, unsigned num_values)
    return strlen(text) > 2 && *text != ' ' ? tl_arena_printf(s->arena, " %s", text) : text;
 }
 
+const char *
+tl_help_printed(TlSema *s, const TlAstFString *n)
+{
+   enum { MOST = 60 };
+   TlSb text, values;
+   tl_sb_init(&text, s->arena);
+   tl_sb_init(&values, s->arena);
+   for (size_t i = 0; i < n->parts.len; i++) {
+      const TlNode *part = n->parts.data[i];
+      const TlNode *value = part->kind == TL_AST_FORMAT ? tl_ast_Format(part)->value : part;
+      const char *word = part->kind == TL_AST_STR ? tl_text_cstr(s, tl_ast_Str(part)->value)
+                                                  : tl_node_text(s, value);
+      if (strlen(word) > MOST || strpbrk(word, "\n\""))
+         return "print(\"n\", n)";
+      if (part->kind != TL_AST_STR) {
+         tl_sb_printf(&values, ", %s", word);
+         continue;
+      }
+      word += strspn(word, " ,;:=");
+      size_t len = strlen(word);
+      while (len && strchr(" ,;:=", word[len - 1]))
+         len--;
+      tl_sb_printf(&text, "%s%.*s", text.len && len ? ", " : "", (int)len, word);
+   }
+   const char *words = text.len ? tl_sb_cstr(&text) : tl_sb_cstr(&values) + 2;
+   return tl_arena_printf(s->arena, "tl.device_print(\"%s\"%s)", words, tl_sb_cstr(&values));
+}
+
+/* device_print("pid", pid, "sum", s) */
+static void
+help_one_text(TlSema *s, const TlCall *call)
+{
+   TlSb text, values;
+   tl_sb_init(&text, s->arena);
+   tl_sb_init(&values, s->arena);
+   if (call->args && call->num_args && call->args[0].kind == TL_SV_STR)
+      tl_sb_printf(&text, "%.40s", tl_text_cstr(s, call->args[0].s));
+   for (unsigned i = 0; i < call->num_rest; i++)
+      if (call->rest[i].kind == TL_SV_STR)
+         tl_sb_printf(&text, " %.40s", tl_text_cstr(s, call->rest[i].s));
+      else
+         tl_sb_printf(&values, ", %.60s", tl_range_text(s, call->rest_ranges[i]));
+   const char *words = tl_sb_cstr(&text);
+   tl_help(s->diags, "one text comes first, and the values behind it: %s%s(\"%s\"%s)",
+           strcmp(call->row->name, "print") == 0 ? "" : "tl.", call->row->name,
+           words + strspn(words, " "), tl_sb_cstr(&values));
+}
+
 static TlSv
 print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *items, unsigned num,
              bool hex)
@@ -283,6 +331,8 @@ print_values(TlSema *s, const TlCall *call, const char *prefix, const TlSv *item
    for (unsigned i = 0; i < num; i++) {
       TlRange range = items == call->rest ? call->rest_ranges[i] : call->range;
       v[i] = tl_sema_value(s, &items[i], range);
+      if (!v[i] && items[i].kind == TL_SV_STR)
+         help_one_text(s, call);
       if (!v[i])
          return tl_sv_poison();
    }

@@ -98,6 +98,26 @@ typedef struct UserFold {
    const TlSv *fn;
 } UserFold;
 
+static const char *
+name_of(const TlSv *fn, const char *other)
+{
+   return fn->kind == TL_SV_FUNC && fn->func->name ? fn->func->name : other;
+}
+
+/* "; it takes 3", and nothing of a function that has more than plain parameters. */
+static const char *
+taken_text(TlSema *s, const TlSv *fn)
+{
+   const TlNode *n = fn->kind == TL_SV_FUNC ? fn->func->node : NULL;
+   const TlAstFunction *def = n && n->kind == TL_AST_FUNCTION ? tl_ast_Function(n) : NULL;
+   for (size_t i = 0; def && i < def->params.len; i++) {
+      const TlAstParam *p = tl_ast_Param(def->params.data[i]);
+      if (!p->name || p->default_value || p->kind != TL_AST_OP_PLAIN)
+         return "";
+   }
+   return def ? tl_arena_printf(s->arena, "; it takes %zu", def->params.len) : "";
+}
+
 static bool
 combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlValue **out)
 {
@@ -109,18 +129,20 @@ combine_user(TlSema *s, const void *user, TlValue *const *args, unsigned n, TlVa
       bool is_of_count = d && (d->code == TL_DIAG_E0251 || d->code == TL_DIAG_E0252) &&
                          d->range.begin == f->call->range.begin;
       if (is_of_count)
-         tl_help(s->diags, "'%s' calls it with %u elements, %s", f->call->row->name, 2 * n,
+         tl_help(s->diags, "'%s' calls '%s' with %u elements, %s%s", f->call->row->name,
+                 name_of(f->fn, ".."), 2 * n,
                  n == 1 ? "as in def add(a, b): return a + b"
                  : n == 2
                     ? "those so far and then those that come, as in def combine(a, b, next_a, "
                       "next_b), which returns two"
-                    : "those so far and then those that come");
+                    : "those so far and then those that come",
+                 taken_text(s, f->fn));
       return false;
    }
    if (got != n) {
       tl_report(s->diags, E0340, f->call->range, f->call->row->name, n, n == 1 ? "" : "s",
                 tl_arena_printf(s->arena, "%u", got));
-      const char *name = f->fn->kind == TL_SV_FUNC ? f->fn->func->name : "it";
+      const char *name = name_of(f->fn, "it");
       if (!got)
          tl_help(s->diags, "'%s' ends without 'return'", name);
       else if (n > 1)

@@ -85,38 +85,112 @@ tl_builtin_expand_dims(TlSema *s, const TlCall *call)
 }
 
 /* ---- reshape ---- */
+/* The sizes of a call as they are written, "BLOCK" and "2" of (BLOCK, 2); false: they are not. */
+static bool
+written_sizes(TlSema *s, const TlCall *call, unsigned rank, const char **out)
+{
+   const char *all = tl_range_text(s, tl_call_rest_range(call));
+   size_t len = strlen(all);
+   unsigned num = 0;
+   int depth = 0;
+   if (len > 1 && (*all == '(' || *all == '[') && strcspn(all + 1, ")]") == len - 2)
+      all = tl_arena_strndup(s->arena, all + 1, len - 2);
+   for (const char *begin = all, *c = all;; c++) {
+      depth += *c && strchr("([{", *c) ? 1 : *c && strchr(")]}", *c) ? -1 : 0;
+      if (*c && (depth || *c != ','))
+         continue;
+      begin += strspn(begin, " ");
+      if (begin < c && num < rank)
+         out[num] = tl_arena_strndup(s->arena, begin, (size_t)(c - begin));
+      num += begin < c;
+      if (!*c)
+         return num == rank && !strchr(all, '\n');
+      begin = c + 1;
+   }
+}
+
+/* BLOCK, BLOCK_M, x.shape[0]: what becomes another number, where one that is written out stays. */
+static bool
+is_named_size(const char *text)
+{
+   return text[strspn(text, "0123456789")] && !strpbrk(text, "+-*/%()");
+}
+
+/* The first size with a name, which takes the factor where others are written out; rank: none. */
+static unsigned
+named_size(const char *const *text, unsigned rank, const uint32_t *shape, bool is_more,
+           uint32_t factor)
+{
+   unsigned named = rank, others = 0;
+   for (unsigned d = rank; d-- > 0;) {
+      bool is_named = is_named_size(text[d]) && (is_more || shape[d] % factor == 0);
+      others += !is_named;
+      named = is_named ? d : named;
+   }
+   return others ? named : rank;
+}
+
+/* "[64, 2], (BLOCK // 2, 2)" of (BLOCK, 2), whose size `by` takes the factor; the words of a size
+ * with a name alone. */
+static const char *
+other_sizes(TlSema *s, const char *const *text, unsigned rank, const uint32_t *shape, unsigned by,
+            bool is_more, uint32_t factor)
+{
+   uint32_t sizes[TL_MAX_RANK];
+   memcpy(sizes, shape, rank * sizeof *sizes);
+   sizes[by] = is_more ? shape[by] * factor : shape[by] / factor;
+   const char *numbers = tl_shape_text(s, rank, sizes);
+   if (!text)
+      return numbers;
+   TlSb written;
+   tl_sb_init(&written, s->arena);
+   tl_sb_printf(&written, "%s, (", numbers);
+   for (unsigned d = 0; d < rank; d++) {
+      tl_sb_printf(&written, "%s%.40s", d ? ", " : "", text[d]);
+      if (d == by)
+         tl_sb_printf(&written, " %s %u", is_more ? "*" : "//", factor);
+   }
+   tl_sb_char(&written, ')');
+   return tl_sb_cstr(&written);
+}
+
 /* Of sizes whose product is another: how far it is off, and a shape that is not. */
 static void
-help_sizes(TlSema *s, unsigned long long from, unsigned long long to, unsigned rank,
-           const uint32_t *shape)
+help_sizes(TlSema *s, const TlCall *call, unsigned long long from, unsigned long long to,
+           unsigned rank, const uint32_t *shape)
 {
    uint32_t sizes[TL_MAX_RANK + 1];
-   const char *more = "", *times;
-   unsigned last = rank - 1;
-   memcpy(sizes, shape, rank * sizeof *sizes);
-   if (from > to && to && from % to == 0) {
-      times = tl_arena_printf(s->arena, "%llu times as many as %s has", from / to,
-                              tl_shape_text(s, rank, shape));
-      if (rank < TL_MAX_RANK) {
-         sizes[rank] = (uint32_t)(from / to);
-         more = tl_arena_printf(s->arena, "%s, ", tl_shape_text(s, rank + 1, sizes));
-      }
-      for (unsigned d = 0; d < last; d++) {
-         sizes[d] = shape[d] * (uint32_t)(from / to);
-         more = tl_arena_printf(s->arena, "%s%s, ", more, tl_shape_text(s, rank, sizes));
-         sizes[d] = shape[d];
-      }
-      sizes[last] = shape[last] * (uint32_t)(from / to);
-   } else if (from < to && to % from == 0 && shape[last] % (to / from) == 0) {
-      times = tl_arena_printf(s->arena, "%s has %llu times as many", tl_shape_text(s, rank, shape),
-                              to / from);
-      sizes[last] = shape[last] / (uint32_t)(to / from);
-   } else {
+   const char *text[TL_MAX_RANK], *all = tl_shape_text(s, rank, shape), *more = "";
+   bool is_more = from > to && to && from % to == 0;
+   if (!is_more && (from >= to || to % from)) {
       tl_help(s->diags, "the product of the new sizes must be %llu", from);
       return;
    }
-   tl_help(s->diags, "the product of the new sizes must be %llu, and %s: such as %s%s%s", from,
-           times, more, *more ? "or " : "", tl_shape_text(s, rank, sizes));
+   uint32_t factor = (uint32_t)(is_more ? from / to : to / from);
+   unsigned last = rank - 1;
+   unsigned named =
+      written_sizes(s, call, rank, text) ? named_size(text, rank, shape, is_more, factor) : rank;
+   if (is_more && rank < TL_MAX_RANK) {
+      memcpy(sizes, shape, rank * sizeof *sizes);
+      sizes[rank] = factor;
+      more = tl_arena_printf(s->arena, "%s, ", tl_shape_text(s, rank + 1, sizes));
+   }
+   for (unsigned d = 0; is_more && d < last; d++)
+      more =
+         tl_arena_printf(s->arena, "%s%s, ", more,
+                         other_sizes(s, d == named ? text : NULL, rank, shape, d, is_more, factor));
+   while (!is_more && last && shape[last] % factor)
+      last--;
+   last = !is_more && named < rank ? named : last;
+   bool is_found = is_more || shape[last] % factor == 0;
+   const char *times = is_more
+                          ? tl_arena_printf(s->arena, "%u times as many as %s has", factor, all)
+                          : tl_arena_printf(s->arena, "%s has %u times as many", all, factor);
+   tl_help(s->diags, "the product of the new sizes must be %llu, and %s%s%s%s%s", from, times,
+           is_found ? ": such as " : "", more, *more ? "or " : "",
+           is_found
+              ? other_sizes(s, last == named ? text : NULL, rank, shape, last, is_more, factor)
+              : "");
 }
 
 static TlValue *
@@ -131,7 +205,7 @@ reshape(TlSema *s, const TlCall *call, TlValue *x, unsigned rank, const uint32_t
       tl_report(s->diags, E0344, call->range, call->row->name, tl_type_cstr(s->arena, x->type),
                 from, tl_shape_text(s, rank, shape), to);
       if (rank)
-         help_sizes(s, from, to, rank, shape);
+         help_sizes(s, call, from, to, rank, shape);
       else
          tl_help(s->diags, "of more elements tl.sum(x) or tl.max(x) makes one");
       return NULL;

@@ -178,7 +178,7 @@ help_call(TlSema *s, const TlCall *c, TlSlip slip, const char *param)
 {
    const char *help = tl_slip_help(c->row, slip, param);
    const char *form = tl_builtin_signature(s->arena, c->row, c->is_method);
-   if (help && slip == TL_SLIP_HAS_NO && !strstr(help, "tl."))
+   if (help && (slip == TL_SLIP_HAS_NO || slip == TL_SLIP_LACKS) && !strstr(help, "tl."))
       tl_help(s->diags, "%s; it is called as %s", help, form);
    else
       tl_help(s->diags, "%s", help ? help : form);
@@ -251,6 +251,25 @@ help_offsets(TlSema *s, const TlCall *c)
            name, is_load ? "mask" : "value", tl_type_cstr(s->arena, offset), name, x,
            strlen(by) <= 60 && !strchr(by, '\n') ? by : "offsets",
            is_load ? "mask, .." : "value, mask");
+   return true;
+}
+
+/* where(v > 0, 0.1 * v): either value may be the one that is there. */
+static bool
+help_where(TlSema *s, const TlCall *c, const char *lacks)
+{
+   enum { MOST = 60 };
+   if (strcmp(c->row->name, "where") != 0 || strcmp(lacks, "y") != 0 || c->is_method)
+      return false;
+   const char *test = tl_range_text(s, tl_call_arg_range(c, 0));
+   const char *value = tl_range_text(s, tl_call_arg_range(c, 1));
+   if (strlen(test) > MOST || strlen(value) > MOST || strchr(test, '\n') || strchr(value, '\n'))
+      return false;
+   tl_help(
+      s->diags,
+      "it takes both values, and '%s' is one of them: tl.where(%s, %s, other) has it where '%s' "
+      "holds, tl.where(%s, other, %s) elsewhere; other may be 0",
+      value, test, value, test, test, value);
    return true;
 }
 
@@ -343,7 +362,8 @@ bind_args(TlSema *s, const TlBuiltin *row, const Signature *sig, const TlArgs *a
          continue;
       if (!p->has_default) {
          tl_report(s->diags, E0251, c->range, row->name, p->name);
-         help_call(s, c, TL_SLIP_LACKS, p->name);
+         if (!help_where(s, c, p->name))
+            help_call(s, c, TL_SLIP_LACKS, p->name);
          return false;
       }
       c->args[i] = p->value;

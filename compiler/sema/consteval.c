@@ -767,8 +767,7 @@ tl_const_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    } else if (sequence_binary(s, op, a, b, range, &out)) {
       return out;
    }
-   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
-             tl_sv_describe(s, b));
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_operand(s, a), tl_sv_operand(s, b));
    if (!tl_help_no_number(s, a))
       (void)tl_help_no_number(s, b);
    if (tl_is_plain(a) && tl_is_plain(b))
@@ -838,7 +837,7 @@ tl_const_order(TlSema *s, const TlSv *a, const TlSv *b, TlRange range, bool *ok)
       return c ? (c < 0 ? -1 : 1) : a->s.len < b->s.len ? -1 : a->s.len > b->s.len;
    }
    *ok = false;
-   tl_report(s->diags, E0214, range, "<", tl_sv_describe(s, a), tl_sv_describe(s, b));
+   tl_report(s->diags, E0214, range, "<", tl_sv_operand(s, a), tl_sv_operand(s, b));
    if (a->kind == TL_SV_BUILTIN || a->kind == TL_SV_FUNC) /* zeros<64>() */
       (void)tl_help_no_number(s, a);
    if (tl_is_plain(a) && tl_is_plain(b) && a->kind != TL_SV_SET)
@@ -854,7 +853,7 @@ contains(TlSema *s, const TlSv *item, const TlSv *in, TlRange range)
       return tl_sv_bool(tl_find_text(s, begin, begin + in->s.len, item->s) != NULL);
    }
    if (in->kind == TL_SV_STR && tl_is_plain(item)) {
-      tl_report(s->diags, E0214, range, "in", tl_sv_describe(s, item), tl_sv_describe(s, in));
+      tl_report(s->diags, E0214, range, "in", tl_sv_operand(s, item), tl_sv_operand(s, in));
       tl_raise_as(s, "TypeError");
       return tl_sv_poison();
    }
@@ -908,8 +907,8 @@ is_same(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange range, bool
       return true;
    }
    if (may_be_equal_at_run_time(a, b)) {
-      tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
-                tl_sv_describe(s, b));
+      tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_operand(s, a),
+                tl_sv_operand(s, b));
       tl_help(s->diags, "'is' is decided at compile time; of a run-time value write 'if x', "
                         "'if not x' or 'x == 1'");
       return false;

@@ -268,6 +268,14 @@ tl_sv_describe(TlSema *s, const TlSv *v)
    return "?";
 }
 
+const char *
+tl_sv_operand(TlSema *s, const TlSv *v)
+{
+   const char *text = tl_sv_describe(s, v);
+   bool is_given = v->kind == TL_SV_NONE && v->s.len;
+   return is_given ? tl_arena_printf(s->arena, "%s ('%s')", text, v->s.data) : text;
+}
+
 /* Where a module was looked for. */
 static void
 help_missing(TlSema *s, const char *module, TlRange place)
@@ -322,6 +330,29 @@ is_in_address(TlSema *s, TlRange place)
    size_t len = p < end ? (size_t)(end - p) : 0;
    return tl_is_word("load", p, len) || tl_is_word("store", p, len) ||
           (len > strlen("atomic_") && tl_starts_with(p, "atomic_"));
+}
+
+const char *
+tl_first_assigned(TlSema *s, TlRange targets, size_t num)
+{
+   enum { MOST = 60 };
+   const char *p = tl_source(s->sources, targets.file)->text + targets.end;
+   p += strspn(p, " )]");
+   if (*p != '=' || p[1] == '=')
+      return "";
+   p += 1 + strspn(p + 1, " ");
+   size_t len = strcspn(p, "#\n\r;");
+   int depth = 0;
+   bool is_one = true; /* a name, a call, a subscript */
+   while (len && p[len - 1] == ' ')
+      len--;
+   for (size_t i = 0; i < len; i++) {
+      depth += strchr("([{", p[i]) ? 1 : strchr(")]}", p[i]) ? -1 : 0;
+      is_one &= depth > 0 || isalnum((unsigned char)p[i]) || strchr("_.)]}", p[i]);
+   }
+   if (!len || len > MOST || depth || !is_one)
+      return "";
+   return tl_arena_printf(s->arena, ": '%.*s[:%zu]'", (int)len, p, num);
 }
 
 /* What the parameter may be that is given None, by what the kernel makes of it. */

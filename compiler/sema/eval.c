@@ -209,8 +209,7 @@ tl_apply_binary(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ran
    if (is_beside_long(s, a, b, range))
       return tl_sv_poison();
    const TlSv *none = a->kind == TL_SV_NONE ? a : b->kind == TL_SV_NONE ? b : NULL;
-   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
-             tl_sv_describe(s, b));
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_operand(s, a), tl_sv_operand(s, b));
    if ((op == TL_AST_OP_MOD || op == TL_AST_OP_ADD) && a->kind == TL_SV_STR)
       tl_help(s->diags, "a value of the run is in no text: tl.device_print(\"x\", x) prints it");
    else if (none && none->s.len)
@@ -342,8 +341,7 @@ tl_apply_compare(TlSema *s, TlAstOp op, const TlSv *a, const TlSv *b, TlRange ra
       warn_never_equal(s, op, a->kind == TL_SV_VALUE ? b : a, range);
       return tl_sv_bool(op == TL_AST_OP_NE);
    }
-   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_describe(s, a),
-             tl_sv_describe(s, b));
+   tl_report(s->diags, E0214, range, tl_ast_op_text[op], tl_sv_operand(s, a), tl_sv_operand(s, b));
    if (membership && b->kind == TL_SV_TUPLE)
       tl_help(s->diags, "compare with each of them: (x == 1) | (x == 2)");
    else if (is_equality)
@@ -778,7 +776,7 @@ eval_fstring(TlSema *s, TlFrame *f, const TlAstFString *n)
          return tl_sv_poison();
       if (tl_sv_is_runtime(&v)) {
          tl_report(s->diags, E0301, part->range, "{..}", "f-string", tl_sv_describe(s, &v));
-         tl_help(s->diags, "print values of the run beside the text: print(\"n\", n)");
+         tl_help(s->diags, "print values of the run beside the text: %s", tl_help_printed(s, n));
          return tl_sv_poison();
       }
       const char *conversion = fmt && fmt->conversion ? fmt->conversion : "";
@@ -1082,6 +1080,7 @@ eval_binary(TlSema *s, TlFrame *f, const TlAstBinary *n)
    s->b.range = n->node.range;
    TlSv v = tl_apply_binary(s, n->op, &a, &b, n->node.range);
    s->b.range = saved;
+   tl_note_joined(s, n, &a, &b);
    return v;
 }
 
@@ -1275,8 +1274,8 @@ assign_items(TlSema *s, TlFrame *f, const TlNodeList *targets, TlSv value, TlRan
                 !f->source->is_tile; /* Triton assigns name by name, and looks no further */
    if (drops) {
       tl_report(s->diags, W0254, range, targets->len, len);
-      tl_help(s->diags, "name all %zu values, or those that are meant: 'x[:%zu]'", len,
-              targets->len);
+      tl_help(s->diags, "name all %zu values, or take those that are meant%s", len,
+              tl_first_assigned(s, range, targets->len));
    } else if (has_star ? len + 1 < targets->len : len != targets->len) {
       tl_report(s->diags, E0229, range, targets->len, len);
       if (tl_is_host(f))

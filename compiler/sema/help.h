@@ -52,6 +52,14 @@ const char *tl_help_parameter(TlSema *s, const TlValue *v);
 /* Of an address that is computed from what was loaded (help_address.c): the help, and a note at the
  * load.  False: it is from something else. */
 bool tl_help_loaded_address(TlSema *s, const TlValue *v, TlRange at);
+/* Of a tile and the address of one element (help_reduced.c).  Does the address go on by one element
+ * from program to program, or from round to round? */
+bool tl_is_one_per_program(const TlValue *pointer);
+/* The number with a name that was made of the tile by a reduction, that first which is named as the
+ * pointer is, and which others are not made of; one of such a name may be made of another tile,
+ * *is_of_it is false then.  NULL: there is none.  *is_alone: no other is as near. */
+const TlValue *tl_help_reduced(TlSema *s, const TlValue *tile, const char *pointer, bool *is_alone,
+                               bool *is_of_it);
 /* The newest value of the name, in the block or in front of what it is in; NULL: there is none. */
 const TlValue *tl_value_named(const TlBlock *in, const char *name);
 /* Of a name that the function binds somewhere, and that has no value at `at` (help_unset.c): a note
@@ -69,6 +77,10 @@ const char *tl_type_instead(TlSema *s, const char *name, bool is_loose);
 const char *tl_help_two_types(TlSema *s, const TlSv *a, const TlSv *b, const char *begin);
 /* How a tile of the type is made of what is now one number. */
 const char *tl_tile_of(TlSema *s, const TlSv *number, const TlType *type);
+/* ": 'f(x)[:2]'" of two targets, where one call or name stands behind their `=`; else "". */
+const char *tl_first_assigned(TlSema *s, TlRange targets, size_t num);
+/* The call that prints what an f-string has in it: print("n", n). */
+const char *tl_help_printed(TlSema *s, const TlAstFString *n);
 /* Of a list of numbers, or of addresses, where a tile belongs. */
 const char *tl_help_list(TlSema *s, const TlSvTuple *list);
 

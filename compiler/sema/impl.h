@@ -286,6 +286,7 @@ typedef struct TlSemaImpl {
    TL_VEC(TlSourceModule *) loaded;
    TlMap stdlib;      /* interned module name -> TlSourceModule */
    TlMap signatures;  /* const TlBuiltin * -> TlSignature */
+   TlMap joined;      /* operators of bits -> whether they join an answer and a number */
    TlActivation *act; /* innermost */
    unsigned num_calls;
    const TlNode *endless; /* the function whose calls were nested too deep last */
@@ -708,6 +709,10 @@ bool tl_is_of_other_package(TlSema *s, const TlSvFunc *fn, const TlNode *decorat
 bool tl_is_parenthesized(TlSema *s, const TlNode *n);
 /* b & 0xF - 8: what binds tighter than it reads.  (lint_operators.c) */
 void tl_lint_masked_bits(TlSema *s, const TlAstBinary *b);
+/* An operator of bits is evaluated, of these operands; and a comparison beside one. */
+void tl_note_joined(TlSema *s, const TlAstBinary *n, const TlSv *a, const TlSv *b);
+void tl_lint_joined(TlSema *s, const TlAstCompare *c);
+bool tl_has_parentheses(TlSema *s, const TlNode *n);
 /* Is it a call of one of the functions, with or without a module before it?  (lint.c) */
 bool tl_is_call_of(const TlNode *n, const char *names);
 /* What a statement's value is called, when computing it does nothing; NULL else.  (lint.c) */

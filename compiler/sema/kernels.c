@@ -24,6 +24,7 @@ tl_sema_new(TlArena *arena, TlStrings *strings, TlSources *sources, TlDiags *dia
       s->impl->options = *options;
    tl_map_init(&s->impl->stdlib, arena);
    tl_map_init(&s->impl->signatures, arena);
+   tl_map_init(&s->impl->joined, arena);
    tl_map_init(&s->impl->scopes, arena);
    s->impl->max_steps = TL_MAX_STEPS;
    return s;

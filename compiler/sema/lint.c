@@ -357,8 +357,8 @@ check_chain(TlSema *s, const TlAstCompare *c)
 }
 
 /* ---- quotients that end too soon ---- */
-static bool
-has_parentheses(TlSema *s, const TlNode *n)
+bool
+tl_has_parentheses(TlSema *s, const TlNode *n)
 {
    const TlSource *src = tl_source(s->sources, n->range.file);
    const char *p = src->text + n->range.end;
@@ -407,7 +407,7 @@ static void
 check_quotient(TlSema *s, const TlAstBinary *b)
 {
    const TlNode *left = b->left, *right = b->right;
-   if ((b->op != TL_AST_OP_ADD && b->op != TL_AST_OP_SUB) || has_parentheses(s, left))
+   if ((b->op != TL_AST_OP_ADD && b->op != TL_AST_OP_SUB) || tl_has_parentheses(s, left))
       return;
    const char *sign = tl_ast_op_text[b->op], *text = tl_node_text(s, left);
    bool adds_small = b->op == TL_AST_OP_ADD && is_small(right);
@@ -594,8 +594,10 @@ check_statement(void *user, TlNode *n)
       check_range(s, tl_ast_For(n)->iter);
    if (n->kind == TL_AST_ASSIGN)
       check_sign(s, tl_ast_Assign(n)->value);
-   if (n->kind == TL_AST_COMPARE)
+   if (n->kind == TL_AST_COMPARE) {
       check_chain(s, tl_ast_Compare(n));
+      tl_lint_joined(s, tl_ast_Compare(n));
+   }
    if (n->kind == TL_AST_BINARY) {
       check_quotient(s, tl_ast_Binary(n));
       tl_lint_masked_bits(s, tl_ast_Binary(n));
@@ -816,9 +818,29 @@ is_in_another(const TlKernelInfo *kernels, unsigned n, const TlKernelInfo *own, 
    return false;
 }
 
-const TlDiag *
-tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f, const char *kernel)
+/* The kernel without the operations that check the others: they would stand between these, and use
+ * what they give.  NULL: it has none. */
+static const TlFunc *
+without_checks(TlSema *s, const TlSpecialization *spec)
 {
+   TlSpecialization plain = *spec;
+   TlQuiet q;
+   if (!spec->debug)
+      return NULL;
+   plain.debug = false;
+   plain.keeps_asserts = true;
+   tl_quiet_begin(s, &q);
+   const TlFunc *f = tl_sema_compile(s, &plain);
+   if (f)
+      tl_func_remove_last(s->ir);
+   return tl_quiet_end(s, &q) ? NULL : f;
+}
+
+const TlDiag *
+tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f,
+                      const TlSpecialization *spec)
+{
+   const char *kernel = spec->kernel;
    const TlKernelInfo *kernels, *own = NULL;
    unsigned n = tl_sema_kernels(s, &kernels);
    for (unsigned i = 0; i < n; i++)
@@ -831,6 +853,8 @@ tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f, const ch
    q.diags.warnings = q.saved->warnings;
    q.diags.warnings.initial = TL_WARNINGS_RUN;
    q.diags.warnings_are_errors = q.saved->warnings_are_errors;
+   const TlFunc *plain = without_checks(s, spec);
+   f = plain ? plain : f;
    tl_check_around(s, true);
    (void)tl_check_launches(s, own);
    tl_sema_lint_func(s, f, own);

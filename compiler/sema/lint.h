@@ -9,10 +9,10 @@
  * specialisation takes, and the groups of warnings.def that are about the text.  Of the kernel
  * `compiled` (may be NULL) types are those that its arguments have. */
 void tl_sema_lint(TlSema *s, const TlNames *names, const TlFunc *compiled);
-/* What these, and launches of the kernel in its file, warn of in a kernel that was compiled, by the
- * groups that a run shows; of other kernels nothing.  Nothing is reported. */
+/* What these, and launches of the kernel in its file, warn of in a kernel that was compiled for
+ * `spec`, by the groups that a run shows; of other kernels nothing.  Nothing is reported. */
 const TlDiag *tl_sema_lint_compiled(TlSema *s, const TlNames *names, const TlFunc *f,
-                                    const char *kernel);
+                                    const TlSpecialization *spec);
 /* Is the name, interned, read anywhere in the expression? */
 bool tl_has_name(const TlNode *n, const char *name);
 /* Does it store anything, or print, or do nothing at all? */

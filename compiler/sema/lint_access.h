@@ -91,6 +91,13 @@ void tl_lint_offsets(TlSema *s, const TlFunc *f);
 void tl_lint_speed(TlSema *s, const TlFunc *f);
 /* Where the comparison is written. */
 TlRange tl_lint_bound_range(TlSema *s, const TlBound *b);
+/* The index with a name that masks of tiles of two dimensions compare with the limit along `dim`;
+ * NULL: there is none. */
+const TlValue *tl_lint_index_below(TlLintFacts *f, const TlValue *limit, int dim);
+/* Behind a warning of x, a load of a vector that is spread along `dim`, as its mask's limit says,
+ * and that has the index of the other dimension. */
+void tl_lint_help_index(TlSema *s, const TlLintAccess *x, const TlValue *index,
+                        const TlValue *limit, int dim);
 /* True: something was reported. */
 bool tl_lint_masks(TlLintFacts *f);
 bool tl_lint_exchanged(TlLintFacts *f);

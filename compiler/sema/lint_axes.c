@@ -521,6 +521,23 @@ only_axis(unsigned programs)
    return -1;
 }
 
+/* v = load(x + j, j < M), where the mask of the rows v[:, None] is i < M: its index is meant. */
+static bool
+help_index_of_mask(TlLintFacts *f, const TlOp *load, unsigned d)
+{
+   for (size_t i = 0; i < f->all.len; i++) {
+      const TlLintAccess *x = &f->all.data[i];
+      const TlBound *b = x->op == load && x->num_bounds == 1 ? &x->bound[0] : NULL;
+      const TlValue *limit = b && b->is_upper ? tl_lint_argument(&b->limit) : NULL;
+      const TlValue *index = limit && limit->name ? tl_lint_index_below(f, limit, (int)d) : NULL;
+      if (!index || tl_lint_index_below(f, limit, 1 - (int)d))
+         continue;
+      tl_lint_help_index(f->s, x, index, limit, (int)d);
+      return true;
+   }
+   return false;
+}
+
 /* v = load(x + j, j < N); store(c + i[:, None] * N + j[None, :], t * v[:, None]) */
 static bool
 check_stored_spread(TlLintFacts *f, const TlOp *store)
@@ -550,7 +567,8 @@ check_stored_spread(TlLintFacts *f, const TlOp *store)
          continue;
       const char *name = tl_result(load, 0)->name;
       tl_report(s->diags, W0388, spread->def->range, lines[1 - d], lines[d]);
-      tl_help(s->diags, "write %.40s%s", name ? name : "it", d ? "[:, None]" : "[None, :]");
+      if (!help_index_of_mask(f, load, d))
+         tl_help(s->diags, "write %.40s%s", name ? name : "it", d ? "[:, None]" : "[None, :]");
       tl_note(s->diags, N0200, load->range,
               tl_arena_printf(s->arena, "it is loaded here, one for each of the %s", lines[1 - d]));
       return true;

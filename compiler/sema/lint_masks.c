@@ -454,9 +454,74 @@ check_remainder(TlLintFacts *f, const TlBound *b)
    return false;
 }
 
+/* The dimension of a tile of two along which the values of a vector lie, b[None, :]; -1: none, or
+ * both. */
+static int
+spread_along(const TlValue *v, unsigned *steps)
+{
+   enum { MAX_STEPS = 100 };
+   int found = -1;
+   for (const TlUse *use = v->uses; use && ++*steps < MAX_STEPS; use = use->next) {
+      const TlOp *op = use->user;
+      int along = -1;
+      if (op->opcode == TL_OP_EXPAND_DIMS)
+         along = tl_attr_int(op, TL_ATTR_AXIS) == 0;
+      else if (op->num_results == 1 && !op->num_regions && tl_has_trait(op, TL_TRAIT_PURE) &&
+               tl_result(op, 0)->type->rank == 1)
+         along = spread_along(tl_result(op, 0), steps);
+      if (found >= 0 && along >= 0 && along != found)
+         return -1;
+      found = along < 0 ? found : along;
+   }
+   return found;
+}
+
+const TlValue *
+tl_lint_index_below(TlLintFacts *f, const TlValue *limit, int dim)
+{
+   for (size_t i = 0; i < f->all.len; i++)
+      for (unsigned k = 0; k < f->all.data[i].num_bounds; k++) {
+         const TlBound *b = &f->all.data[i].bound[k];
+         const TlValue *tile = compared_tile(b);
+         if (f->all.data[i].pointers->type->rank == 2 && b->is_upper &&
+             tl_lint_argument(&b->limit) == limit && tl_lint_has_any_program(&b->index) &&
+             tl_lint_has_dim(&b->index, dim) && tile->name)
+            return tile;
+      }
+   return NULL;
+}
+
+/* b = load(bias + m, m < N), and b[None, :] along columns, whose index is n: the mask is right. */
+static bool
+help_index_of_axis(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
+{
+   TlSema *s = f->s;
+   unsigned steps = 0;
+   const TlValue *limit = tl_lint_argument(&b->limit), *tile = compared_tile(b);
+   const TlValue *v = x->op->opcode == TL_OP_LOAD ? tl_result(x->op, 0) : NULL;
+   int dim = v && v->type->rank == 1 ? spread_along(v, &steps) : -1;
+   const TlValue *index = dim >= 0 ? tl_lint_index_below(f, limit, dim) : NULL;
+   if (!index || index == tile || !tile->name)
+      return false;
+   tl_lint_help_index(s, x, index, limit, dim);
+   return true;
+}
+
+void
+tl_lint_help_index(TlSema *s, const TlLintAccess *x, const TlValue *index, const TlValue *limit,
+                   int dim)
+{
+   const char *base = x->base && x->base->name ? x->base->name : "pointer";
+   tl_help(s->diags,
+           "what is loaded lies along the %s, by %s, and so does '%s' of the mask: their index is "
+           "'%.40s', load(%.40s + %.40s, %.40s < %s)",
+           dim ? "columns" : "rows", dim ? "[None, :]" : "[:, None]", limit->name, index->name,
+           base, index->name, index->name, limit->name);
+}
+
 /* The index of axis 1's blocks compared with the size that axis 0 is made of. */
 static bool
-check_axis(TlLintFacts *f, const TlBound *b)
+check_axis(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
 {
    TlSema *s = f->s;
    const TlValue *limit = b->is_upper ? tl_lint_argument(&b->limit) : NULL;
@@ -468,6 +533,8 @@ check_axis(TlLintFacts *f, const TlBound *b)
       const TlValue *tile = compared_tile(b);
       tl_report(s->diags, W0242, tl_lint_bound_range(s, b), index_text(s, tile), limit->name,
                 tl_arena_printf(s->arena, "axis %d of the grid, made of '%.60s'", axis, own->name));
+      if (help_index_of_axis(f, x, b))
+         return true;
       if (of_limit < 0)
          tl_help(s->diags, "the grid has a size for it: cdiv(%s, ..) along axis %d", limit->name,
                  axis);
@@ -919,6 +986,14 @@ place_of_move(const TlLintAccess *x, const TlOp *loop)
    return op && op->range.file == x->op->range.file ? op->range : x->op->range;
 }
 
+/* The access itself, where its pointers are moved elsewhere. */
+static void
+note_access(TlSema *s, const TlLintAccess *x, const TlOp *loop)
+{
+   if (place_of_move(x, loop).begin != x->op->range.begin)
+      tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
+}
+
 /* The argument by which a round moves the pointers on, as many times as it moves the mask by
  * elements, where the index of the mask has another stride; NULL: there is none. */
 static const TlValue *
@@ -1000,7 +1075,7 @@ check_two_strides(TlLintFacts *f, const TlLintAccess *x, const TlBound *b, const
    if (made && made->range.file == x->op->range.file)
       tl_note(s->diags, N0200, made->range,
               tl_arena_printf(s->arena, "the index has the stride '%.40s' here", own->name));
-   tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
+   note_access(s, x, loop);
    return true;
 }
 
@@ -1054,7 +1129,7 @@ check_rounds(TlLintFacts *f, const TlLintAccess *x, const TlBound *b)
            "move the pointers by the %lld elements of a block, times the stride of this "
            "dimension: += BLOCK%s%s",
            (long long)mask_by, name ? " * " : "", name ? name : "");
-   tl_note(s->diags, N0200, x->op->range, "the access, with its mask");
+   note_access(s, x, loop);
    return true;
 }
 
@@ -1068,7 +1143,7 @@ tl_lint_masks(TlLintFacts *f)
       for (unsigned k = 0; k < x->num_bounds && !is_limit_told; k++) {
          const TlBound *b = &x->bound[k];
          if (b->compare->range.file == main)
-            is_limit_told = check_limit(f, x, b) || check_axis(f, b) || check_remainder(f, b) ||
+            is_limit_told = check_limit(f, x, b) || check_axis(f, x, b) || check_remainder(f, b) ||
                             check_step(f, x, b) || check_same_mask(f, x, b) ||
                             check_first_only(f, x, b) || check_other_axis(f, x, b) ||
                             check_rounds(f, x, b);

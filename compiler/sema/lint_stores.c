@@ -311,6 +311,63 @@ ends_search(const TlOp *op, const TlValue *base, TlLintFacts *f)
    return true;
 }
 
+static bool
+has_same(const TlSum *sum, const TlTerm *t)
+{
+   for (unsigned i = 0; i < sum->num; i++)
+      if (sum->term[i].scale == t->scale && tl_same_term(&sum->term[i], t))
+         return true;
+   return false;
+}
+
+/* "half", the one term that `more` has beside those of the other sum; NULL: it is not so. */
+static const char *
+term_beside(TlSema *s, const TlSum *less, const TlSum *more)
+{
+   const TlTerm *left = NULL;
+   for (unsigned i = 0; i < less->num; i++)
+      if (!has_same(more, &less->term[i]))
+         return NULL;
+   for (unsigned i = 0; i < more->num; i++)
+      if (!has_same(less, &more->term[i])) {
+         if (left)
+            return NULL;
+         left = &more->term[i];
+      }
+   if (!left || left->dim >= 0 || left->num > 1 || (left->num && left->factor[0].is_iteration))
+      return NULL;
+   const char *name = left->num ? left->factor[0].value->name : NULL;
+   if (left->num)
+      return name && left->scale == 1 ? name : NULL;
+   return tl_arena_printf(s->arena, "%lld", (long long)left->scale);
+}
+
+/* load(x + i), load(x + half + i), of which both values are made: half may lack in a store. */
+static void
+help_apart(TlLintFacts *f, const TlOp *first, const TlOp *second)
+{
+   for (size_t i = 0; i < f->all.len; i++)
+      for (size_t k = 0; k < f->all.len; k++) {
+         const TlLintAccess *a = &f->all.data[i], *b = &f->all.data[k];
+         bool are_loads = a->op->opcode == TL_OP_LOAD && b->op->opcode == TL_OP_LOAD &&
+                          a->base == b->base && a->is_known && b->is_known && a->base->name;
+         const char *by = are_loads ? term_beside(f->s, &a->sum, &b->sum) : NULL;
+         bool is_made = by != NULL;
+         for (unsigned n = 0; n < 2 && is_made; n++) {
+            const TlValue *v = tl_result(n ? b->op : a->op, 0);
+            is_made =
+               tl_lint_comes_from(tl_arg(first, 1), v) || tl_lint_comes_from(tl_arg(second, 1), v);
+         }
+         if (!is_made)
+            continue;
+         tl_help(f->s->diags,
+                 "what is stored is made of loads of '%s' that lie %s apart: one of the stores may "
+                 "lack + %s; else leave the first out",
+                 a->base->name, by, by);
+         return;
+      }
+}
+
 /* store(m + i, a); store(m + i, b) */
 static bool
 check_lost(TlLintFacts *f, const TlLintAccess *x)
@@ -325,6 +382,7 @@ check_lost(TlLintFacts *f, const TlLintAccess *x)
       if (other && !(mask && tl_lint_is_same(other, mask)))
          return false;
       tl_report(s->diags, W0276, x->op->range);
+      help_apart(f, x->op, op);
       tl_note(s->diags, N0200, op->range, "the store that overwrites it");
       return true;
    }

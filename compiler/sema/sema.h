@@ -326,6 +326,7 @@ void tl_help_no_items(TlSema *s, const TlSv *self, TlRange range);
 /* name(a, b): the builtin with the parameters that have no default */
 const char *tl_call_form(TlSema *s, const TlBuiltin *row);
 const char *tl_sv_describe(TlSema *s, const TlSv *v); /* "tile<fp16, 64x32>", "constexpr int 3" */
+const char *tl_sv_operand(TlSema *s, const TlSv *v);  /* and "None ('bias')" of a parameter */
 
 /* The error just reported would not be one if v were such a value (generic.h). */
 typedef enum TlWant {

@@ -146,7 +146,8 @@ class Unseen(Mistake):
              "mistakes_unseen_34.txt", "mistakes_unseen_35.txt", "mistakes_unseen_36.txt",
              "mistakes_unseen_37.txt", "mistakes_unseen_38.txt", "mistakes_unseen_39.txt",
              "mistakes_unseen_40.txt", "mistakes_unseen_41.txt", "mistakes_unseen_42.txt",
-             "mistakes_unseen_43.txt", "mistakes_unseen_44.txt", "mistakes_unseen_45.txt")
+             "mistakes_unseen_43.txt", "mistakes_unseen_44.txt", "mistakes_unseen_45.txt",
+             "mistakes_unseen_46.txt")
 
     @staticmethod
     def words(line):

@@ -386,7 +386,7 @@ def _on_text(user, text):
     """A line of a kernel's device_print on a host executor, or a diagnostic."""
     text = text.decode(errors="replace")
     if text.startswith("pid ("):
-        sys.stdout.write(text)
+        say(text)
     else:
         hear(text)
 

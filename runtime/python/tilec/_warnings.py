@@ -8,13 +8,14 @@ import re
 import sys
 import warnings
 
-__all__ = ["Warning", "hear", "heard", "say_warnings", "stands_for", "tell", "users_level"]
+__all__ = ["Warning", "hear", "heard", "say", "say_warnings", "stands_for", "tell", "users_level"]
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STATIC_PRINT = re.compile(r"^.*: warning\[W0252\]: static_print: (.*)\n(?: .*\n)*", re.MULTILINE)
 _WARNING = re.compile(r"^(\S.*?):(\d+):\d+: warning\[(\w+)\]: ", re.MULTILINE)
 
 heard = []             # texts not yet told
+_unwritten = []        # why lines of the kernel could not be written
 stands_for = {}        # a file that was written for the library: the program's own
 _told = {}             # by file: what warnings.warn_explicit() remembers of it
 
@@ -33,10 +34,22 @@ def users_level():
     return level
 
 
+def say(text):
+    """Lines of a kernel, to the standard output; once that fails the others of the call are dropped, and tell()
+    raises what print() would have raised."""
+    if _unwritten:
+        return
+    try:
+        sys.stdout.write(text)
+    except OSError as error:
+        _unwritten.append(error.with_traceback(None))
+        heard.append("")
+
+
 def hear(text):
     """What static_print says goes to the standard output at once, the rest waits for tell()."""
     for line in _STATIC_PRINT.findall(text):
-        print(line)
+        say(line + "\n")
     heard.append(_STATIC_PRINT.sub("", text))
 
 
@@ -57,6 +70,8 @@ def tell():
             warnings.warn_explicit(said, Warning, file, line, registry=_told.setdefault(file, {}))
         else:
             warnings.warn(said, Warning, stacklevel=users_level())
+    if _unwritten:
+        raise _unwritten.pop()
 
 
 def say_warnings(text):

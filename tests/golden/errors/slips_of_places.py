@@ -41,7 +41,7 @@ def run(x, y, n):
 # CHECK: slips_of_places.py:18:29: error[E0252]: 'program_id' takes at most 1 arguments
 # CHECK: help: one axis at a time
 # CHECK: slips_of_places.py:19:9: error[E0252]: 'one' takes at most 1 arguments by position; got 2
-# CHECK: help: 'associative_scan' calls it with 2 elements, as in def add(a, b): return a + b
+# CHECK: help: 'associative_scan' calls 'one' with 2 elements, as in def add(a, b): return a + b; it takes 1
 # CHECK: slips_of_places.py:20:9: error[E0300]: 'permute' needs one dimension number
 # CHECK: slips_of_places.py:21:9: error[E0286]: operator '@' is not defined
 # CHECK: help: '@' is the product of matrices, tl.dot(a, b); elements are multiplied by '*'

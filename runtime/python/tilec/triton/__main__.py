@@ -2,6 +2,7 @@
 import importlib.util
 import os
 import runpy
+import select
 import sys
 
 from tilec import meant
@@ -27,6 +28,16 @@ def _why_not(word):
     return "No such file: '%s'%s" % (word, meant(os.path.basename(word), here))
 
 
+def _is_unread(stream):
+    """Has what the stream is piped to, head for one, ended?"""
+    try:
+        output = select.poll()
+        output.register(stream.fileno(), 0)
+        return any(event & select.POLLERR for _, event in output.poll(0))
+    except (AttributeError, OSError, ValueError):     # no stream, one without a file, a closed one
+        return False
+
+
 def main():
     words = sys.argv[1:]
     if not words or words[0] in ("-h", "--help") or words == ["-m"]:
@@ -45,12 +56,20 @@ def main():
         print("tilec.triton: there is no module '%s'; a file is named without -m" % words[1],
               file=sys.stderr)
         return 2
-    if words[0] == "-m":
-        sys.argv = words[1:]
-        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv = words
-        runpy.run_path(words[0], run_name="__main__")
+    try:
+        if words[0] == "-m":
+            sys.argv = words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = words
+            runpy.run_path(words[0], run_name="__main__")
+        if sys.stdout:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        if not _is_unread(sys.stdout):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())   # what is left is flushed at the exit
+        return 1
     return 0
 
 

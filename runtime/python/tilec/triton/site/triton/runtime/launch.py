@@ -442,6 +442,10 @@ def _num_items(v):
                for x in v)
 
 
+def _has_only_numbers(v):
+    return all(_has_only_numbers(x) if isinstance(x, list) else isinstance(x, (bool, int, float)) for x in v)
+
+
 def _of_argument(p, what, *values):
     """what(*values); its refusal names the argument."""
     try:
@@ -630,6 +634,8 @@ class Launcher:
             v = unwrap(bound[p.name])
             if not p.is_constexpr and isinstance(v, (list, tuple)) and _num_items(v) > MOST_ARGUMENTS:
                 place, _, what = next(iter(self._no_arrays("", {**bound, p.name: v}, [p]))).partition(": note: ")
+                if isinstance(v, list) and _has_only_numbers(v):
+                    raise TypeError("%s: %s" % (place, what))
                 raise tilec.Error("TILEC_LIMIT", "%s: %s\nkernel '%s' takes at most %d arguments, and each item of "
                                   "a %s is one" % (place, what, self.jit.__name__, MOST_ARGUMENTS,
                                                    "list" if isinstance(v, list) else "tuple"))
