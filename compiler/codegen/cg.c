@@ -415,6 +415,65 @@ ask_for_freed_blocks(TlCg *cg, uint32_t held)
    string_attr(cg, "nvvm.minctasm", text);
 }
 
+/* Is the value arithmetic on a load with half as many words, and on what takes none? */
+static bool
+is_widened(const TlValue *v, const uint32_t *words, const bool *widened)
+{
+   const TlOp *op = v->def;
+   if (!op || !tl_op_is_pure(op) || !tl_has_trait(op, TL_TRAIT_ELTWISE))
+      return false;
+   if (op->opcode == TL_OP_CAST)
+      return tl_value_is(tl_arg(op, 0), TL_OP_LD_GLOBAL) &&
+             2 * tl_cg_regs_bits(tl_arg(op, 0)->type) <= tl_cg_regs_bits(v->type);
+   unsigned wide = 0;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *arg = tl_arg(op, i);
+      wide += widened[arg->id];
+      if (!widened[arg->id] && words[arg->id])
+         return false;
+   }
+   bool is_cheap = op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB;
+   return wide == 1 && is_cheap;
+}
+
+/* What threads hold while they wait, where such values are made again from what was loaded. */
+static uint32_t
+held_as_loaded(const TlCg *cg, const uint32_t *words)
+{
+   const TlBlock *body = cg->func->body->block;
+   bool *widened = tl_new_array(cg->arena, bool, cg->func->next_value_id + 1);
+   uint32_t *own = tl_new_array(cg->arena, uint32_t, cg->func->next_value_id + 1);
+   memcpy(own, words, cg->func->next_value_id * sizeof *own);
+   for (const TlOp *op = body->first; op; op = op->next)
+      for (unsigned i = 0; i < op->num_results; i++) {
+         const TlValue *v = tl_result(op, i);
+         widened[v->id] = is_widened(v, words, widened);
+         own[v->id] = widened[v->id] ? 0 : own[v->id];
+      }
+   return tl_held_words(cg->arena, cg->func, own);
+}
+
+/* A block alone on its multiprocessor leaves it idle at each barrier.  What is loaded as 16 bits
+ * and kept as 32 over a barrier takes twice the registers, and ptxas then takes more than leave
+ * room for a second block: 154 for a log-sum-exp of 128 bf16 elements a thread, 256 threads.  Asked
+ * for two blocks it spills 96 bytes, and the launch of 256 blocks is one wave instead of two. */
+static void
+ask_for_second_block(TlCg *cg, uint32_t words)
+{
+   const TlBlock *body = cg->func->body->block;
+   bool meets = false;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      if (op->num_regions || op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
+         return;
+      meets |= op->opcode == TL_OP_BAR_SYNC;
+   }
+   if (!meets || blocks_of(cg, words + words / 8 + 1) > 1)
+      return;
+   uint32_t held = held_as_loaded(cg, tl_lowered_words(cg->arena, cg->func));
+   if (held && blocks_of(cg, held + held / 2) > 1)
+      string_attr(cg, "nvvm.minctasm", "2");
+}
+
 /* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
  * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
  * overflow it: else ptxas does better left alone, by the order it finds. */
@@ -443,6 +502,8 @@ bound_registers(TlCg *cg)
       bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
       if (cg->target->sm < 100 && (waits || holds))
          ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
+      else if (cg->target->sm < 100)
+         ask_for_second_block(cg, words);
       return;
    }
    snprintf(text, sizeof text, "%u", most);
