@@ -415,6 +415,27 @@ ask_for_freed_blocks(TlCg *cg, uint32_t held)
    string_attr(cg, "nvvm.minctasm", text);
 }
 
+/* Of a chain of products that are no loop's, each waits for what the threads exchange before it,
+ * and a block alone on its multiprocessor leaves it idle at every barrier.  With a second one
+ * beside it some spilling is worth it: of 23 products of 64 x 64 by 64, 199 words live at once, and
+ * with 244 registers 264 blocks are two waves.  Given 128, for two blocks, ptxas spills 124. */
+static bool
+is_chain_alone(const TlCg *cg, uint32_t words)
+{
+   enum { MANY = 32, BLOCK_BYTES = 1024 /* of shared memory, reserved */ };
+   unsigned barriers = 0;
+   bool multiplies = false;
+   for (const TlOp *op = cg->func->body->block->first; op; op = op->next) {
+      if (op->num_regions)
+         return false;
+      barriers += op->opcode == TL_OP_BAR_SYNC;
+      multiplies |= op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_MMA;
+   }
+   uint32_t fit = cg->target->sm_shared_bytes / (cg->func->shared_bytes + BLOCK_BYTES);
+   return multiplies && barriers >= MANY && fit > 1 && blocks_of(cg, words + words / 8 + 1) < 2 &&
+          blocks_of(cg, words / 2 + words / 8 + 1) > 1;
+}
+
 /* Is the value arithmetic on a load with half as many words, and on what takes none? */
 static bool
 is_widened(const TlValue *v, const uint32_t *words, const bool *widened)
@@ -502,6 +523,8 @@ bound_registers(TlCg *cg)
       bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
       if (cg->target->sm < 100 && (waits || holds))
          ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
+      else if (cg->target->sm < 100 && is_chain_alone(cg, words))
+         string_attr(cg, "nvvm.minctasm", "2");
       else if (cg->target->sm < 100)
          ask_for_second_block(cg, words);
       return;
