@@ -101,10 +101,15 @@ is_plain(const TlOp *op)
    return tl_op_is_pure(op) && !op->num_regions;
 }
 
-static const TlValue *pred_of(Branch *b, const TlValue *v);
+static const TlValue *
+pred_of(const Branch *b, const TlValue *v)
+{
+   const TlValue *pred = tl_map_get(&b->pred, v);
+   return pred ? pred : &b->other;
+}
 
 static const TlValue *
-pred_of_use(Branch *b, const TlUse *use)
+pred_of_use(const Branch *b, const TlUse *use)
 {
    const TlOp *op = use->user;
    bool is_store = op->opcode == TL_OP_ST_SHARED || op->opcode == TL_OP_ST_GLOBAL;
@@ -114,20 +119,21 @@ pred_of_use(Branch *b, const TlUse *use)
    return passes_on ? pred_of(b, tl_result(op, 0)) : &b->other;
 }
 
-/* The condition of all stores that the value ends in, through products and pure operations. */
-static const TlValue *
-pred_of(Branch *b, const TlValue *v)
+/* The condition of all stores that a value ends in, through products and pure operations, of every
+ * value of the block: from the last, so that those made of it are known. */
+static void
+find_preds(Branch *b, const TlBlock *block)
 {
-   const TlValue *pred = tl_map_get(&b->pred, v);
-   if (pred)
-      return pred;
-   for (const TlUse *use = v->uses; use && pred != &b->other; use = use->next) {
-      const TlValue *own = pred_of_use(b, use);
-      pred = !pred || pred == own ? own : &b->other;
+   for (const TlOp *op = block->last; op; op = op->prev) {
+      const TlValue *pred = NULL;
+      const TlUse *use = op->num_results == 1 ? tl_result(op, 0)->uses : NULL;
+      for (; use && pred != &b->other; use = use->next) {
+         const TlValue *own = pred_of_use(b, use);
+         pred = !pred || pred == own ? own : &b->other;
+      }
+      if (pred && pred != &b->other)
+         tl_map_put(&b->pred, tl_result(op, 0), (void *)pred);
    }
-   pred = pred ? pred : &b->other;
-   tl_map_put(&b->pred, v, (void *)pred);
-   return pred;
 }
 
 /* ---- what goes into the branch ---- */
@@ -238,9 +244,14 @@ static bool
 branch_in(TlPassCx *cx, TlFunc *f, TlBlock *block)
 {
    Branch b = {.cx = cx, .func = f};
-   bool changed = false;
+   bool changed = false, multiplies = false;
+   for (const TlOp *op = block->first; op && !multiplies; op = op->next)
+      multiplies = op->opcode == TL_OP_MMA;
+   if (!multiplies)
+      return false;
    tl_map_init(&b.pred, cx->scratch);
    tl_map_init(&b.done, cx->scratch);
+   find_preds(&b, block);
    for (TlOp *op = block->last, *before; op; op = before) {
       before = op->prev;
       if (op->opcode != TL_OP_MMA || tl_map_has(&b.done, op))
