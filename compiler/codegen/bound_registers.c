@@ -6,6 +6,7 @@
 #include "ir/walk.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static uint32_t
 loaded_bits(const TlOp *op)
@@ -176,6 +177,85 @@ freed_blocks(TlCg *cg, uint32_t held)
    return blocks_of(cg, held - held / 5) >= cg->func->blocks ? cg->func->blocks : 0;
 }
 
+/* Of a chain of products that are no loop's, each waits for what the threads exchange before it,
+ * and a block alone on its multiprocessor leaves it idle at every barrier.  With a second one
+ * beside it some spilling is worth it: of 23 products of 64 x 64 by 64, 199 words live at once, and
+ * with 244 registers 264 blocks are two waves.  Given 128, for two blocks, ptxas spills 124. */
+static bool
+is_chain_alone(const TlCg *cg, uint32_t words)
+{
+   enum { MANY = 32, BLOCK_BYTES = 1024 /* of shared memory, reserved */ };
+   unsigned barriers = 0;
+   bool multiplies = false;
+   for (const TlOp *op = cg->func->body->block->first; op; op = op->next) {
+      if (op->num_regions)
+         return false;
+      barriers += op->opcode == TL_OP_BAR_SYNC;
+      multiplies |= op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_MMA;
+   }
+   uint32_t fit = cg->target->sm_shared_bytes / (cg->func->shared_bytes + BLOCK_BYTES);
+   return multiplies && barriers >= MANY && fit > 1 && blocks_of(cg, words + words / 8 + 1) < 2 &&
+          blocks_of(cg, words / 2 + words / 8 + 1) > 1;
+}
+
+/* Is the value arithmetic on a load with half as many words, and on what takes none? */
+static bool
+is_widened(const TlValue *v, const uint32_t *words, const bool *widened)
+{
+   const TlOp *op = v->def;
+   if (!op || !tl_op_is_pure(op) || !tl_has_trait(op, TL_TRAIT_ELTWISE))
+      return false;
+   if (op->opcode == TL_OP_CAST)
+      return tl_value_is(tl_arg(op, 0), TL_OP_LD_GLOBAL) &&
+             2 * tl_cg_regs_bits(tl_arg(op, 0)->type) <= tl_cg_regs_bits(v->type);
+   unsigned wide = 0;
+   for (unsigned i = 0; i < op->num_args; i++) {
+      const TlValue *arg = tl_arg(op, i);
+      wide += widened[arg->id];
+      if (!widened[arg->id] && words[arg->id])
+         return false;
+   }
+   bool is_cheap = op->opcode == TL_OP_MUL || op->opcode == TL_OP_ADD || op->opcode == TL_OP_SUB;
+   return wide == 1 && is_cheap;
+}
+
+/* What threads hold while they wait, where such values are made again from what was loaded. */
+static uint32_t
+held_as_loaded(const TlCg *cg, const uint32_t *words)
+{
+   const TlBlock *body = cg->func->body->block;
+   bool *widened = tl_new_array(cg->arena, bool, cg->func->next_value_id + 1);
+   uint32_t *own = tl_new_array(cg->arena, uint32_t, cg->func->next_value_id + 1);
+   memcpy(own, words, cg->func->next_value_id * sizeof *own);
+   for (const TlOp *op = body->first; op; op = op->next)
+      for (unsigned i = 0; i < op->num_results; i++) {
+         const TlValue *v = tl_result(op, i);
+         widened[v->id] = is_widened(v, words, widened);
+         own[v->id] = widened[v->id] ? 0 : own[v->id];
+      }
+   return tl_held_words(cg->arena, cg->func, own);
+}
+
+/* A block alone on its multiprocessor leaves it idle at each barrier.  What is loaded as 16 bits
+ * and kept as 32 over a barrier takes twice the registers, and ptxas then takes more than leave
+ * room for a second block: 154 for a log-sum-exp of 128 bf16 elements a thread, 256 threads.  Asked
+ * for two blocks it spills 96 bytes, and the launch of 256 blocks is one wave instead of two. */
+static bool
+needs_second_block(const TlCg *cg, const uint32_t *lowered, uint32_t words)
+{
+   const TlBlock *body = cg->func->body->block;
+   bool meets = false;
+   for (const TlOp *op = body->first; op; op = op->next) {
+      if (op->num_regions || op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
+         return false;
+      meets |= op->opcode == TL_OP_BAR_SYNC;
+   }
+   if (!meets || blocks_of(cg, words + words / 8 + 1) > 1)
+      return false;
+   uint32_t held = held_as_loaded(cg, lowered);
+   return held && blocks_of(cg, held + held / 2) > 1;
+}
+
 /* The blocks of a multiprocessor that ptxas is to leave registers for; 0: as it finds best. */
 static uint32_t
 blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
@@ -194,6 +274,14 @@ blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
    bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
    bool asks = cg->target->sm < 100 && (waits || holds);
    return asks ? blocks_for_loads(cg, words, holds ? words : held) : 0;
+}
+
+/* Is a block alone on its multiprocessor by registers, where a second one is worth some spills? */
+static bool
+is_alone(const TlCg *cg, const uint32_t *lowered, uint32_t words)
+{
+   return cg->target->sm < 100 &&
+          (is_chain_alone(cg, words) || needs_second_block(cg, lowered, words));
 }
 
 /* The programs for each multiprocessor that have room for all registers that ptxas would take; 0:
@@ -234,7 +322,8 @@ tl_cg_bound_registers(TlCg *cg)
    uint32_t blocks = blocks_to_ask_for(cg, lowered, words);
    if (!blocks) {
       cg->few_per_sm = few_programs(cg, words);
-      blocks = cg->options->few_programs ? cg->few_per_sm : 0;
+      bool is_for_few = cg->few_per_sm && cg->options->few_programs;
+      blocks = is_for_few ? cg->few_per_sm : !has_freed && is_alone(cg, lowered, words) ? 2 : 0;
    }
    snprintf(text, sizeof text, "%u", blocks);
    if (blocks)

@@ -75,6 +75,7 @@ tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
                                      TL_PASS_raise_reads,
                                      TL_PASS_insert_barriers,
                                      TL_PASS_branch_sends,
+                                     TL_PASS_branch_products,
                                      TL_PASS_share_last_round,
                                      TL_PASS_pair_blocks,
                                      TL_PASS_dce,

@@ -115,6 +115,16 @@ all_active(In *in)
    return true;
 }
 
+/* Of each warp all threads or none. */
+static bool
+whole_warps_active(In *in)
+{
+   for (unsigned t = 0; t < in->threads; t++)
+      if (in->active[t] != in->active[t / WARP * WARP])
+         return stop(in, "not all threads of warp %u are here", t / WARP);
+   return true;
+}
+
 /* ---- global memory ---- */
 static uint8_t *
 address(In *in, TlBits a, uint64_t bytes)
@@ -507,26 +517,26 @@ move_matrices(In *in, const TlOp *op, const TlValue *v, bool is_load)
    unsigned es = tl_dtype_info[dtype(v)].bytes, elems = 4 / es;
    unsigned num = (unsigned)tl_attr_int(op, TL_ATTR_NUM), per = elems * num, n = regs(v);
    bool trans = tl_attr_int(op, TL_ATTR_TRANS) != 0;
-   if (!all_active(in) || es > 4 || (trans && es != 2))
+   if (!whole_warps_active(in) || es > 4 || (trans && es != 2))
       return false;
-   for (unsigned t = 0; t < in->threads; t++)
-      for (unsigned i = 0; i < n; i++) {
-         unsigned a = i / per, j = i % per / elems, e = i % elems, lane = t % WARP;
-         unsigned row = trans ? lane % 4 * 2 + e : lane / 4;
-         unsigned col = trans ? 2 * (lane / 4) : lane % 4 * 4 + e * es; /* bytes */
-         int64_t at = shared_address(in, op, t / WARP * WARP + 8 * j + row, a);
-         uint8_t bytes[8] = {0};
-         if (!in_shared(in, at, 16))
+   EACH_THREAD(in, t)
+   for (unsigned i = 0; i < n; i++) {
+      unsigned a = i / per, j = i % per / elems, e = i % elems, lane = t % WARP;
+      unsigned row = trans ? lane % 4 * 2 + e : lane / 4;
+      unsigned col = trans ? 2 * (lane / 4) : lane % 4 * 4 + e * es; /* bytes */
+      int64_t at = shared_address(in, op, t / WARP * WARP + 8 * j + row, a);
+      uint8_t bytes[8] = {0};
+      if (!in_shared(in, at, 16))
+         return false;
+      if (!is_load)
+         tl_store_elem(dtype(v), bytes, get(in, v, t, i));
+      for (unsigned k = 0; k < es; k++)
+         if (is_load ? !read_byte(in, t, at + col + k, &bytes[k])
+                     : !write_byte(in, t, at + col + k, bytes[k]))
             return false;
-         if (!is_load)
-            tl_store_elem(dtype(v), bytes, get(in, v, t, i));
-         for (unsigned k = 0; k < es; k++)
-            if (is_load ? !read_byte(in, t, at + col + k, &bytes[k])
-                        : !write_byte(in, t, at + col + k, bytes[k]))
-               return false;
-         if (is_load)
-            set(in, v, t, i, tl_load_elem(dtype(v), bytes));
-      }
+      if (is_load)
+         set(in, v, t, i, tl_load_elem(dtype(v), bytes));
+   }
    in->stats->matrix_loads += is_load;
    return true;
 }
@@ -559,6 +569,21 @@ shfl(In *in, const TlOp *op)
          set(in, out, t, r, get(in, tl_arg(op, 0), t / WARP * WARP + from, r));
       }
    in->stats->shuffles++;
+   return true;
+}
+
+static bool
+vote(In *in, const TlOp *op)
+{
+   if (!whole_warps_active(in))
+      return false;
+   EACH_THREAD(in, t)
+   {
+      TlBits any = 0;
+      for (unsigned lane = 0; lane < WARP; lane++)
+         any |= get(in, tl_arg(op, 0), t / WARP * WARP + lane, 0) & 1;
+      set(in, tl_result(op, 0), t, 0, any);
+   }
    return true;
 }
 
@@ -607,14 +632,14 @@ mma(In *in, const TlOp *op)
    TlLinear lb = hw_instr_operand(kind->kind, 1, bits);
    TlLinear lc = hw_instr_acc(kind->kind, 8);
    const TlValue *out = tl_result(op, 0);
-   if (!all_active(in) || dtype(tl_arg(op, 0)) != kind->in || dtype(tl_arg(op, 1)) != kind->b ||
-       dtype(out) != kind->acc)
+   if (!whole_warps_active(in) || dtype(tl_arg(op, 0)) != kind->in ||
+       dtype(tl_arg(op, 1)) != kind->b || dtype(out) != kind->acc)
       return stop(in, "wrong types");
    if (regs(tl_arg(op, 0)) != rm * rk * ra || regs(tl_arg(op, 1)) != rn * rk * rb ||
        regs(out) != rm * rn * rc)
       return stop(in, "registers do not fit the repetitions");
    for (unsigned w = 0; w < in->threads / WARP; w++)
-      for (unsigned m = 0; m < rm; m++)
+      for (unsigned m = 0; m < rm && in->active[w * WARP]; m++)
          for (unsigned n = 0; n < rn; n++) {
             double c[16][8];
             for (unsigned l = 0; l < WARP; l++)
@@ -919,6 +944,8 @@ run_op(In *in, const TlOp *op)
       return atom(in, op);
    case TL_OP_SHFL:
       return shfl(in, op);
+   case TL_OP_VOTE:
+      return vote(in, op);
    case TL_OP_MMA:
       return mma(in, op);
    case TL_OP_BAR_SYNC:
