@@ -421,6 +421,37 @@ ask_for_freed_blocks(TlCg *cg, uint32_t held)
    string_attr(cg, "nvvm.minctasm", text);
 }
 
+/* Words of the largest result of an elementwise operation in a loop. */
+static uint32_t
+widest_in_loop(const TlBlock *top)
+{
+   uint32_t most = 0;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      const TlValue *v = op->num_results ? tl_result(op, 0) : NULL;
+      bool is_loaded = op->opcode == TL_OP_LD_GLOBAL || tl_has_trait(op, TL_TRAIT_ELTWISE);
+      if (!is_loaded || op->block == top || tl_type_elem(v->type)->kind != TL_TYPE_SCALAR)
+         continue;
+      uint32_t words = tl_cg_regs_bits(v->type) / 32;
+      most = words > most ? words : most;
+   }
+   return most;
+}
+
+/* Would a block be alone on its multiprocessor for what its loop computes between loads and stores,
+ * though it holds so little there that a second one fits?  No exchange keeps its warps together, so
+ * some compute while others wait.  Operation by operation, logarithms of 32 loaded values live
+ * beside all that was loaded, 48 words: ptxas took 91 registers, and began the 16 loads over 810 of
+ * 1,030 instructions; by element 64, the loads begun within 180. */
+static bool
+goes_by_element(const TlCg *cg, uint32_t held)
+{
+   const TlBlock *body = cg->func->body->block;
+   uint32_t loaded = loaded_in_loop(body);
+   uint32_t most = held > loaded ? held : loaded;
+   return loaded && !waits_in_loop(body, UINT32_MAX) && blocks_of(cg, most + most / 4) > 1 &&
+          blocks_of(cg, loaded + widest_in_loop(body)) < 2;
+}
+
 /* ptxas, when it must spill much, may fall to 32 registers a thread: a group norm of 512 elements
  * a thread spilled 21,608 bytes so and 7,896 with all 255.  The bound is named only where tiles
  * overflow it: else ptxas does better left alone, by the order it finds. */
@@ -447,8 +478,11 @@ bound_registers(TlCg *cg)
       uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
       bool holds = tl_cg_holds_loads(cg);
       bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
+      uint32_t held = tl_held_words(cg->arena, f, lowered);
       if (cg->target->sm < 100 && (waits || holds))
-         ask_for_blocks(cg, words, holds ? words : tl_held_words(cg->arena, f, lowered));
+         ask_for_blocks(cg, words, holds ? words : held);
+      else if (cg->target->sm < 100)
+         cg->by_element = goes_by_element(cg, held);
       return;
    }
    snprintf(text, sizeof text, "%u", most);
@@ -594,6 +628,7 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
 {
    assert(f->state == TL_STATE_LOWERED);
    cg->func = f;
+   cg->by_element = false;
    cg->lane = cg->warp = NULL;
    cg->role_first_warp = 0;
    cg->role_num_warps = tl_total_warps(f);
