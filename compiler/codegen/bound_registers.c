@@ -106,7 +106,11 @@ blocks_of(const TlCg *cg, uint32_t registers)
  * exchange: it asks for a second one where what it holds and a quarter more leave room.  Of 16
  * warps, which leave twice the registers to their loads, ptxas weighs them better by itself: nine
  * launches of KL divergences and cross entropies took 0.90 of Triton's time, one of them more than
- * 1.1, when asked for one block, and 0.88, none more than 1.1, left alone. */
+ * 1.1, when asked for one block, and 0.88, none more than 1.1, left alone.
+ * Narrow elements fill little of a thread's words: 32 loads of 16 bits a thread, in four blocks of
+ * 4 warps, have 32 KB under way.  There all that pure operations hold between two waits is left to
+ * go element by element: exp and log of these took 80 registers, six blocks, their loads as before.
+ */
 static uint32_t
 blocks_for_loads(TlCg *cg, uint32_t words, uint32_t held)
 {
@@ -115,13 +119,15 @@ blocks_for_loads(TlCg *cg, uint32_t words, uint32_t held)
    uint32_t room = room_for(words, loaded > held ? loaded : held);
    room = room > in_line + in_line / 8 ? room : in_line + in_line / 8;
    uint32_t usual = blocks_of(cg, room);
-   enum { MANY = 16, LARGE = 32 }; /* warps */
+   enum { MANY = 16, LARGE = 32 /* warps */, ENOUGH_LOADED = 4 * 96 /* words a lane: 48 KB */ };
    uint32_t warps = tl_total_warps(cg->func);
    bool has_room = blocks_of(cg, held + held / 4 + !held) > 1;
    if (usual < 2 && warps >= MANY && warps < LARGE)
       return 0;
    if (usual < 2)
       usual = has_room && warps >= LARGE ? 2 : 1;
+   if (words > held + held / 2 && loaded < held && usual * warps * loaded < ENOUGH_LOADED)
+      usual = blocks_of(cg, held + held / 4);
    return usual;
 }
 
@@ -256,7 +262,39 @@ needs_second_block(const TlCg *cg, const uint32_t *lowered, uint32_t words)
    return held && blocks_of(cg, held + held / 2) > 1;
 }
 
-/* The blocks of a multiprocessor that ptxas is to leave registers for; 0: as it finds best. */
+/* Words of the largest result of an elementwise operation in a loop. */
+static uint32_t
+widest_in_loop(const TlBlock *top)
+{
+   uint32_t most = 0;
+   for (const TlOp *op = top->first; op; op = tl_walk_next(op, top)) {
+      const TlValue *v = op->num_results ? tl_result(op, 0) : NULL;
+      bool is_loaded = op->opcode == TL_OP_LD_GLOBAL || tl_has_trait(op, TL_TRAIT_ELTWISE);
+      if (!is_loaded || op->block == top || tl_type_elem(v->type)->kind != TL_TYPE_SCALAR)
+         continue;
+      uint32_t words = tl_cg_regs_bits(v->type) / 32;
+      most = words > most ? words : most;
+   }
+   return most;
+}
+
+/* Would a block be alone on its multiprocessor for what its loop computes between loads and stores,
+ * though it holds so little there that a second one fits?  No exchange keeps its warps together, so
+ * some compute while others wait.  Operation by operation, logarithms of 32 loaded values live
+ * beside all that was loaded, 48 words: ptxas took 91 registers, and began the 16 loads over 810 of
+ * 1,030 instructions; by element 64, the loads begun within 180. */
+static bool
+goes_by_element(const TlCg *cg, uint32_t held)
+{
+   const TlBlock *body = cg->func->body->block;
+   uint32_t loaded = loaded_in_loop(body);
+   uint32_t most = held > loaded ? held : loaded;
+   return loaded && !waits_in_loop(body, UINT32_MAX) && blocks_of(cg, most + most / 4) > 1 &&
+          blocks_of(cg, loaded + widest_in_loop(body)) < 2;
+}
+
+/* The blocks of a multiprocessor that ptxas is to leave registers for; 0: as it finds best, maybe
+ * in an order for two (cg->by_element). */
 static uint32_t
 blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
 {
@@ -272,8 +310,12 @@ blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
    uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
    bool holds = tl_cg_holds_loads(cg);
    bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
-   bool asks = cg->target->sm < 100 && (waits || holds);
-   return asks ? blocks_for_loads(cg, words, holds ? words : held) : 0;
+   if (cg->target->sm >= 100)
+      return 0;
+   if (waits || holds)
+      return blocks_for_loads(cg, words, holds ? words : held);
+   cg->by_element = goes_by_element(cg, held);
+   return 0;
 }
 
 /* Is a block alone on its multiprocessor by registers, where a second one is worth some spills? */
@@ -314,6 +356,7 @@ tl_cg_bound_registers(TlCg *cg)
    char text[16];
    bool has_freed = f->blocks && cg->target->sm < 100;
    cg->few_per_sm = 0;
+   cg->by_element = false;
    if (!has_freed && (f->extra_warps || words > most)) {
       snprintf(text, sizeof text, "%u", most);
       tl_cg_attr(cg, "nvvm.maxnreg", text);

@@ -53,6 +53,7 @@ typedef struct TlCg {
    const TlOp *op;      /* being emitted: range of errors */
    TlMap holds;         /* operations that loads before them are not to come behind */
    uint32_t truths;     /* that the function's stores ask for */
+   bool by_element;     /* values of loops few at a time: a second block fits then */
    uint32_t few_per_sm; /* of the function: TilecKernelInfo.few_per_sm */
    uint32_t ptx;        /* PTX ISA that what was emitted needs */
    bool failed;

@@ -497,13 +497,20 @@ is_term(const TlValue *mask, const TlValue *of, unsigned depth)
            is_term(mask, tl_arg(of->def, 1), depth + 1));
 }
 
+/* Do loops count as well? */
+static const TlOp *
+next_store(const TlCg *cg, const TlOp *op)
+{
+   return cg->by_element ? tl_walk_next(op, cg->func->body->block) : op->next;
+}
+
 /* Truths that the stores of the function's body ask for, those that several ask for once. */
 uint32_t
 tl_cg_truths_of_stores(const TlCg *cg)
 {
    uint32_t n = 0;
    const TlValue *last = NULL;
-   for (const TlOp *op = cg->func->body->block->first; op; op = op->next) {
+   for (const TlOp *op = cg->func->body->block->first; op; op = next_store(cg, op)) {
       const TlValue *mask = op->opcode == TL_OP_ST_GLOBAL ? tl_pred(op) : NULL;
       if (mask && mask != last && !tl_is_partial(op) && mask->type->kind == TL_TYPE_REGS)
          n += tl_type_num_regs(mask->type);
@@ -514,14 +521,16 @@ tl_cg_truths_of_stores(const TlCg *cg)
 
 /* Has the store masks of loads that come to it without a branch or a barrier, where stores have
  * more than there are registers for?  What reads them before that keeps them alive in any case.  In
- * loops other loads are in flight, and the comparisons cost what they bring. */
+ * loops other loads are in flight, and the comparisons cost what they bring; unless all loads of
+ * the loop are to be under way in few registers. */
 static bool
 shares_masks(const TlCg *cg, const TlOp *store)
 {
    const TlValue *mask = tl_pred(store);
    bool is_shared = false, is_apart = false;
+   bool is_outside = store->block == cg->func->body->block;
    if (!mask || tl_is_partial(store) || mask->type->kind != TL_TYPE_REGS ||
-       store->block != cg->func->body->block || cg->truths <= MOST_TRUTHS)
+       (!is_outside && !cg->by_element) || cg->truths <= MOST_TRUTHS)
       return false;
    for (const TlOp *op = store->prev; op; op = op->prev) {
       const TlValue *of = op->opcode == TL_OP_LD_GLOBAL ? tl_pred(op) : NULL;

@@ -15,6 +15,8 @@
  * orders these well itself (8 to 24 bytes were spilled instead of none), and where the new order
  * saves less than a quarter of what lives.
  *
+ * Of two blocks that are to share a multiprocessor (cg->by_element) each has half of the registers.
+ *
  * What extracts a part of a result stays with it: together they are a node. */
 #include "codegen/cg.h"
 #include "ir/pressure.h"
@@ -332,6 +334,20 @@ open_last_readers(Values *v, const Node *n, Numbers *open)
    }
 }
 
+/* Is it a truth that stores alone ask for?  It takes none of the words that are counted, but one of
+ * a thread's few registers for truths, so it comes when it is needed. */
+static bool
+is_for_effects(const Values *v, const Node *n)
+{
+   LLVMTypeRef type = LLVMTypeOf(n->parts.data[0]);
+   if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 1)
+      return false;
+   for (size_t k = 0; k < n->users.len; k++)
+      if (!v->nodes.data[n->users.data[k]].is_effect)
+         return false;
+   return n->users.len > 0;
+}
+
 /* The node, then whatever can follow at no cost, depth first. */
 static void
 place(Values *v, uint32_t first)
@@ -341,7 +357,7 @@ place(Values *v, uint32_t first)
    while (open.len) {
       uint32_t number = tl_vec_pop(&open);
       Node *n = &v->nodes.data[number];
-      bool is_free = !n->is_effect && !n->is_load && change_of(v, n) <= 0;
+      bool is_free = !n->is_effect && !n->is_load && change_of(v, n) <= 0 && !is_for_effects(v, n);
       if (n->is_placed || n->pending || (number != first && !is_free))
          continue;
       n->is_placed = true;
@@ -438,7 +454,7 @@ tl_cg_order_values(TlCg *cg)
    const TlFunc *f = cg->func;
    if (cg->host || f->extra_warps || multiplies(f->body->block))
       return;
-   uint32_t registers = tl_registers_at_start(cg->target, f);
+   uint32_t registers = tl_registers_at_start(cg->target, f) / (cg->by_element ? 2 : 1);
    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(cg->fn); b; b = LLVMGetNextBasicBlock(b))
       order_block(cg, b, registers);
 }

@@ -794,7 +794,7 @@ reads_filled_buffer(const TlPipe *p, const TlOp *dot)
 {
    for (unsigned i = 0; i < 2; i++) {
       const TlOp *op = tl_arg(dot, i)->def;
-      while (op && op->opcode == TL_OP_LOCAL_TRANS)
+      while (op && (op->opcode == TL_OP_LOCAL_TRANS || op->opcode == TL_OP_LOCAL_LOAD))
          op = tl_arg(op, 0)->def;
       if (op && op->opcode == TL_OP_LOCAL_ALLOC && op->block == p->body && !becomes_ring(p, op))
          return true;
@@ -802,16 +802,31 @@ reads_filled_buffer(const TlPipe *p, const TlOp *dot)
    return false;
 }
 
-bool
-tl_pipe_waits_for_sum(const TlPipe *p)
+/* The body's only product; NULL: there is another, or none. */
+static const TlOp *
+only_product(const TlPipe *p)
 {
    const TlOp *only = NULL;
    for (const TlOp *op = p->body->first; op; op = op->next)
       if (op->opcode == TL_OP_DOT) {
          if (only)
-            return false;
+            return NULL;
          only = op;
       }
+   return only;
+}
+
+bool
+tl_pipe_fills_for_mma(const TlPipe *p)
+{
+   const TlOp *only = only_product(p);
+   return only && !tl_is_by_wgmma(only) && reads_filled_buffer(p, only);
+}
+
+bool
+tl_pipe_waits_for_sum(const TlPipe *p)
+{
+   const TlOp *only = only_product(p);
    return only && is_sum(p, only) &&
           (tl_arg(only, 0)->type->kind != TL_TYPE_MEMDESC || reads_filled_buffer(p, only));
 }

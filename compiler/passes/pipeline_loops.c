@@ -247,14 +247,16 @@ waits_for_product(const TlPipe *p)
 
 /* Blocks that there is room for when a ring has a stage less; 0: it keeps its stages.  A product
  * that is waited for in its iteration has read its stage by the end of it, which may be filled anew
- * then, as far ahead as before: worth it where that lets another block in beside few. */
+ * then, as far ahead as before: worth it where that lets another block in beside few.  Of mma only
+ * where a barrier is there anyway. */
 static uint32_t
 blocks_freed(const TlPipe *p)
 {
    enum { FEWEST = 2 /* stages that are left */, ENOUGH_WARPS = 16 /* of a multiprocessor */ };
    uint64_t warps = p->func->num_warps, now = blocks_with(p, p->stages);
    if (p->stages <= FEWEST || warps > MOST_WARPS_OF_LATE_WAITS || now * warps >= ENOUGH_WARPS ||
-       !tl_only_by_wgmma(p->body) || !waits_for_product(p) ||
+       !(tl_only_by_wgmma(p->body) ? waits_for_product(p)
+                                   : only_adds_up(p->body) && tl_pipe_fills_for_mma(p)) ||
        tl_peak_words(p->cx->scratch, p->body) > MOST_WORDS_OF_LATE_COPIES)
       return 0;
    uint64_t then = blocks_with(p, p->stages - 1), enough = ENOUGH_WARPS / warps;

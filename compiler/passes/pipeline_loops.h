@@ -116,6 +116,9 @@ bool tl_pipe_only_multiplies(const TlPipe *p);
  * wait comes before what it reads is written again, it goes on into the next iteration only if it
  * reads nothing that the body writes, registers or buffers (delay_waits). */
 bool tl_pipe_waits_for_sum(const TlPipe *p);
+/* Is the body's only product one of mma that reads a buffer which the body itself fills?  The
+ * barrier behind what fills it also tells that other threads have read their parts of the stage. */
+bool tl_pipe_fills_for_mma(const TlPipe *p);
 /* Does a product by wgmma end up in what the body carries, unread?  It may go on into the next
  * iteration (sink_waits), under the same condition. */
 bool tl_pipe_carries_products(const TlPipe *p);

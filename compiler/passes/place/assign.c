@@ -797,10 +797,36 @@ lanes_off_axis(Assign *a, const TlOp *op, const TlLinear *home)
    return tl_place_intern(a->p, tl_place_blocked(a->p, t, order, 1));
 }
 
+/* Neighbours along the axis of a scan in one thread, then in lanes, then in warps: a thread then
+ * exchanges the total of its elements, and not one for each run of them.  NULL where its vectors
+ * lie along the axis: accesses, or conversions, would pay for that. */
+static const TlLinear *
+registers_first(Assign *a, const TlOp *op, const TlLinear *home)
+{
+   TlLinear l = *home;
+   unsigned axis = (unsigned)tl_attr_int(op, TL_ATTR_AXIS), next = tl_ll_dim_shift(&l, axis);
+   uint32_t mask = tl_axis_mask(&l, axis);
+   unsigned all = tl_ll_first(&l, TL_HW_WARP) + l.num[TL_HW_WARP];
+   if (!l.num[TL_HW_REG] || !l.col[0] || (l.col[0] & mask))
+      return NULL;
+   for (unsigned i = 0; i < all; i++) {
+      uint32_t along = l.col[i] & mask;
+      if (!along)
+         continue;
+      if (along != l.col[i] || (along & (along - 1)))
+         return NULL;
+      l.col[i] = 1u << next++;
+   }
+   return tl_place_intern(a->p, l);
+}
+
 /* Layouts in which a reduction or scan has less to exchange. */
 static bool
 try_axis(Assign *a, Var *x, int64_t *cost)
 {
+   const TlLinear *runs = x->op->opcode == TL_OP_SCAN ? registers_first(a, x->op, x->home) : NULL;
+   if (runs && step(a, x, runs, cost))
+      return true;
    if (step(a, x, warps_off_axis(a, x->op, x->home, false), cost) ||
        step(a, x, warps_off_axis(a, x->op, x->home, true), cost))
       return true;
