@@ -533,7 +533,7 @@ launch_chosen(TilecKernel *k, const TilecLaunch *launch, const TilecArg *args, s
 }
 
 /* Of a launch whose grid is told the form is guessed before there is a variant, so that mostly only
- * one is made; the variant knows.  What makes the same code of both forms takes one for the other. */
+ * one is made; the variant knows.  What makes the same code of both takes one for the other. */
 static TlForm
 form_to_begin_with(const TilecKernel *k, const TilecLaunch *launch)
 {

@@ -864,8 +864,8 @@ short_programs_that_may_not_be_compiled(void **state)
 
 enum { SMS = 132 }; /* of the fake device */
 
-/* One compile for each kind of launch, of the kinds that come.  Of eight warps two programs for each
- * multiprocessor are taken for few until there is a variant that knows. */
+/* One compile for each kind of launch, of the kinds that come.  Of eight warps two programs for
+ * each multiprocessor are taken for few until there is a variant that knows. */
 static void
 few_programs_take_another_variant(void **state)
 {
