@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Searches for inputs that break something, with libFuzzer, under the address and
 # undefined-behaviour sanitizers, one target after the other.
-#   tests/fuzz/run.sh [--minutes N] [--jobs N] [--seed N] [TARGET..]
+#   tests/fuzz/run.sh [--minutes N | --seconds N] [--jobs N] [--seed N] [TARGET..]
 #   --minutes  for all targets together; 10 when not given
 #   --jobs     targets that run at the same time; 1 when not given
 #   --seed     of the random numbers; another one each time when not given
@@ -15,10 +15,11 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../support/setup.sh"
 declare -A share=([source]=6 [ir]=4 [options]=2 [parse]=2 [args]=1 [npy]=1 [metadata]=1 [cache]=1
                   [tune]=1)
 
-minutes=10 jobs=1 seed=0 targets=()
+total=600 jobs=1 seed=0 targets=()
 while (($#)); do
    case $1 in
-   --minutes) minutes=$2 && shift ;;
+   --minutes) total=$((60 * $2)) && shift ;;
+   --seconds) total=$2 && shift ;;
    --jobs) jobs=$2 && shift ;;
    --seed) seed=$2 && shift ;;
    -h | --help)
@@ -85,7 +86,7 @@ tilec_reached() {
 }
 mkdir -p -- "$build/finds"
 : >"$build/ended"
-tilec_show_progress "searching for $minutes min" &
+tilec_show_progress "searching for $(tilec_time "$total")" &
 ticker=$!
 trap 'kill "$ticker" 2>/dev/null; tilec_clear_line' EXIT
 running=0
@@ -94,7 +95,8 @@ for target in "${targets[@]}"; do
       wait -n || code=1
       running=$((running - 1))
    fi
-   search "$target" $((minutes * 60 * jobs * ${share[$target]:-1} / parts)) &
+   seconds=$((total * jobs * ${share[$target]:-1} / parts))
+   search "$target" $((seconds ? seconds : 1)) & # 0 would be no limit
    running=$((running + 1))
 done
 while ((running--)); do

@@ -248,7 +248,7 @@ one_in(bool is_sample)
 #ifdef TL_INSTRUMENTED
    return is_sample ? 6 : 3;
 #else
-   return is_sample ? 2 : 1;
+   return is_sample ? 3 : 1;
 #endif
 }
 
