@@ -31,13 +31,18 @@ kind_text(TlArgKey k)
                                         : "";
 }
 
-/* How many facts differ: the nearest variant is the one to explain against. */
+/* How many facts differ: the nearest variant is the one to explain against.  Its form is no fact: a
+ * launch knows that by its grid. */
 static unsigned
 distance(const TlArgKey *a, const TlArgKey *b, size_t n)
 {
    unsigned d = 0;
-   for (size_t i = 0; i < n; i++)
-      d += memcmp(&a[i], &b[i], sizeof a[i]) != 0;
+   for (size_t i = 0; i < n; i++) {
+      TlArgKey x = a[i], y = b[i];
+      x.facts %= TL_FACT_FORM;
+      y.facts %= TL_FACT_FORM;
+      d += memcmp(&x, &y, sizeof x) != 0;
+   }
    return d;
 }
 
@@ -81,7 +86,7 @@ tl_jit_explain(void *source, const TilecArg *args, size_t num_args, char *text, 
    if (!sign)
       return status == TILEC_OK ? tl_core_no_memory(s->jit->rt) : status;
    Out o = {text, 0, bytes};
-   TlJitEntry *hit = tl_jit_look_up(s, hash, key, num_args), *nearest = NULL;
+   TlJitEntry *nearest = NULL;
    uint32_t index = 0, best = UINT32_MAX;
    pthread_mutex_lock(&s->jit->lock);
    for (uint32_t i = 0; i < s->num_entries; i++) {
@@ -93,7 +98,7 @@ tl_jit_explain(void *source, const TilecArg *args, size_t num_args, char *text, 
       }
    }
    pthread_mutex_unlock(&s->jit->lock);
-   if (hit) {
+   if (nearest && !best) {
       say(&o, "kernel '%s': variant %u (%s) would be used", s->decl->name, index, sign);
    } else if (!nearest) {
       say(&o, "kernel '%s': a variant (%s) would be made: it is the first", s->decl->name, sign);

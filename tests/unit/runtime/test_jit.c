@@ -926,6 +926,23 @@ few_programs_take_another_variant(void **state)
    stop();
 }
 
+/* An explanation knows no grid: what is there in either form would be used. */
+static void
+few_programs_are_explained(void **state)
+{
+   TilecArg args[] = {PREPARED};
+   char text[256];
+   (void)state;
+   for (int grid = 1; grid <= 1000; grid += 999) {
+      start(TILEC_ON_CUDA);
+      mock.few_per_sm = 2;
+      assert_int_equal(launch_on((uint32_t)grid, 64), TILEC_OK);
+      assert_int_equal(tilec_kernel_explain(kernel, args, 5, text, sizeof text), TILEC_OK);
+      assert_non_null(strstr(text, "variant 0 (*fp32:16,i32:16,fp32,,i32,i32) would be used"));
+      stop();
+   }
+}
+
 /* Where nothing may be compiled, each form stands for the other. */
 static void
 few_programs_do_with_what_is_there(void **state)
@@ -1047,6 +1064,7 @@ test_jit(void)
       cmocka_unit_test(short_programs_do_with_what_is_there),
       cmocka_unit_test(short_programs_that_may_not_be_compiled),
       cmocka_unit_test(few_programs_take_another_variant),
+      cmocka_unit_test(few_programs_are_explained),
       cmocka_unit_test(few_programs_do_with_what_is_there),
       cmocka_unit_test(a_forked_child_closes_without_waiting),
    };
