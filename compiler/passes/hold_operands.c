@@ -5,8 +5,8 @@
  *
  * wgmma reads shared operands anew for each instruction: 64 rows of A and the columns of B, 16
  * deep.  Of 32 columns that takes the shared memory 24 cycles, at 128 bytes each, and the tensor
- * cores 16; from 64 columns on it takes no longer than the product.  From registers A costs
- * nothing.
+ * cores 16; of 64 columns it takes both 32, which leaves no cycle for anything else that goes
+ * through shared memory.  From registers A costs nothing.
  *
  * Done where the sums of the loop leave room, and only where they take so many registers that the
  * block is alone on its multiprocessor anyway: else another block would be worth more. */
@@ -18,8 +18,10 @@
 #include <assert.h>
 
 enum {
-   FEW_COLUMNS = 32,
-   MOST_WORDS = 144, /* of sums and kept operands */
+   FEW_COLUMNS = 64,
+   MOST_WORDS = 160,  /* of sums and kept operands */
+   WORDS_BESIDE = 64, /* at least, of a thread */
+   LANES = 32,
 };
 
 /* The fragment's type when A is a buffer from outside of the loop that is worth keeping. */
@@ -43,6 +45,8 @@ hold_in(TlPassCx *cx, TlFunc *f, TlOp *loop)
 {
    const TlBlock *body = loop->regions[0]->block;
    unsigned words = tl_words_of_products(body);
+   unsigned most = cx->target->sm_registers / (f->num_warps * LANES) - WORDS_BESIDE;
+   most = most < MOST_WORDS ? most : MOST_WORDS;
    bool changed = false;
    if (!tl_only_by_wgmma(body) || !tl_is_alone(cx->target, f->num_warps, words))
       return false;
@@ -52,7 +56,7 @@ hold_in(TlPassCx *cx, TlFunc *f, TlOp *loop)
    for (TlOp *op = body->first; op; op = op->next) {
       const TlType *t = op->opcode == TL_OP_DOT ? kept_type(f, loop, op) : NULL;
       TlValue *buffer = t ? tl_arg(op, 0) : NULL, *v = tl_map_get(&kept, buffer);
-      if (!t || (!v && words + tl_words_of(t) > MOST_WORDS) || (v && v->type != t))
+      if (!t || (!v && words + tl_words_of(t) > most) || (v && v->type != t))
          continue;
       if (!v) {
          words += tl_words_of(t);

@@ -19,6 +19,7 @@ is_of_its_program(const TlOp *op)
       return tl_attr_int(op, TL_ATTR_VOLATILE) != 0;
    case TL_OP_STORE:
    case TL_OP_LOCAL_ALLOC:
+   case TL_OP_LOCAL_LOAD:
    case TL_OP_ASSUME:
       return false;
    case TL_OP_WHILE:
