@@ -1,4 +1,4 @@
-/* Loads issued before the threads exchange values.
+/* Loads issued before the threads exchange values, or divide.
  *
  * A reduction, a scan or a conversion through shared memory ends in a barrier, and no load is moved
  * up past one later on: what is read from global memory behind it is asked for only when every
@@ -9,6 +9,11 @@
  *
  * A load goes before the first exchange behind the last operation that may write memory or orders
  * it, with the arithmetic of its address and mask.
+ *
+ * And before the first quotient of integers by what is not constant.  Of 64 bits, ptxas makes
+ * a branch of it, past which it moves no load; of a tile, a dozen operations for each element, and
+ * it leaves loads behind these: the eight of a concatenation came 40 instructions before their
+ * stores, and 340 as moved here.
  *
  * Refused: loads that need a result of what is between, volatile ones, and those whose registers
  * would cost a block of the multiprocessor its place; outside of loops, where other blocks run
@@ -52,9 +57,10 @@ typedef struct Advance {
    TlMap *alive;            /* operation -> words that lived there before; NULL: not asked for */
    bool past_stores;        /* to other parameters */
    bool is_stored;          /* there is such a store behind the front */
-   TlOp *front;             /* the first exchange, NULL before there is one */
+   bool (*is_front)(const TlOp *); /* what loads go before and do not take along */
+   TlOp *front;             /* the first of these, NULL before there is one */
    uint32_t held;           /* words that live at once from there on, with those of moved loads */
-   TlMap behind;            /* operations from the first exchange on */
+   TlMap behind;            /* operations from the front on */
    TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
 } Advance;
 
@@ -103,6 +109,19 @@ is_exchange(const TlOp *op)
    }
 }
 
+/* A branch, or a dozen operations for each element. */
+static bool
+is_long_division(const TlOp *op)
+{
+   uint64_t bits;
+   if (op->opcode != TL_OP_DIV && op->opcode != TL_OP_REM)
+      return false;
+   const TlType *type = tl_result(op, 0)->type;
+   TlDtype dtype = tl_type_elem(type)->dtype;
+   bool is_long = type->kind == TL_TYPE_TILE || tl_dtype_info[dtype].bits > 32;
+   return is_long && !tl_dtype_is_float(dtype) && !tl_is_const(tl_arg(op, 1), &bits);
+}
+
 /* Does the operation, with all inside of it, leave memory as it is and unordered? */
 static bool
 may_be_passed(const TlOp *op)
@@ -132,7 +151,7 @@ is_passed(Advance *a, const TlOp *op)
 static bool
 collect(Advance *a, TlOp *op, TlMap *seen)
 {
-   if (a->slice.len > MOST_ARITHMETIC || is_exchange(op) || op->num_regions ||
+   if (a->slice.len > MOST_ARITHMETIC || is_exchange(op) || a->is_front(op) || op->num_regions ||
        (a->slice.len && op->opcode != TL_OP_LOAD && !tl_op_is_pure(op)))
       return false;
    for (unsigned i = 0; i < op->num_args; i++) {
@@ -195,9 +214,10 @@ is_candidate(const Advance *a, const TlBlock *block, const TlOp *op)
 }
 
 static bool
-advance_in(Advance *a, TlBlock *block)
+advance_in(Advance *a, TlBlock *block, bool (*is_front)(const TlOp *op))
 {
    bool changed = false;
+   a->is_front = is_front;
    a->front = NULL;
    a->is_stored = false;
    for (TlOp *op = block->first, *next; op; op = next) {
@@ -207,7 +227,7 @@ advance_in(Advance *a, TlBlock *block)
          a->is_stored = false;
          continue;
       }
-      if (!a->front && is_exchange(op)) {
+      if (!a->front && a->is_front(op)) {
          a->front = op;
          a->held = 0;
          tl_map_init(&a->behind, a->cx->scratch);
@@ -222,6 +242,14 @@ advance_in(Advance *a, TlBlock *block)
          tl_map_put(&a->behind, op, op);
    }
    return changed;
+}
+
+/* What needs the first quotient may still go before the first exchange, which has its own turn. */
+static bool
+advance_before(Advance *a, TlBlock *block)
+{
+   bool changed = advance_in(a, block, is_exchange);
+   return advance_in(a, block, is_long_division) || changed;
 }
 
 /* Does nothing in the block, at any depth, order memory but the waits for its own copies? */
@@ -247,6 +275,7 @@ advance_beside_products(Advance *a, TlBlock *body)
    if (!only_copies_and_stores(body))
       return false;
    a->front = NULL;
+   a->is_front = is_exchange;
    for (TlOp *op = body->first, *next; op; op = next) {
       next = op->next;
       if (!a->front && (is_exchange(op) || op->opcode == TL_OP_ASYNC_WAIT)) {
@@ -296,17 +325,17 @@ tl_pass_advance_loads(TlPassCx *cx, TlFunc *f)
    if (f->extra_warps)
       return false;
    count_words(&a);
-   changed |= advance_in(&a, top);
+   changed |= advance_before(&a, top);
    if (f->num_stages > 1 && has_product_of_its_own(top)) {
       a.past_stores = true;
       count_words(&a);
-      changed |= advance_in(&a, top);
+      changed |= advance_in(&a, top, is_exchange);
       a.past_stores = false;
    }
    for (TlOp *op = top->first; op; op = tl_walk_next(op, top))
       for (unsigned r = 0; r < op->num_regions; r++)
          if (!is_with_products(op->regions[r]->block))
-            changed |= advance_in(&a, op->regions[r]->block);
+            changed |= advance_before(&a, op->regions[r]->block);
          else if (tl_is_loop(op))
             changed |= advance_beside_products(&a, op->regions[r]->block);
    return changed;
