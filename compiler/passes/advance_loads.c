@@ -58,10 +58,10 @@ typedef struct Advance {
    bool past_stores;        /* to other parameters */
    bool is_stored;          /* there is such a store behind the front */
    bool (*is_front)(const TlOp *); /* what loads go before and do not take along */
-   TlOp *front;             /* the first of these, NULL before there is one */
-   uint32_t held;           /* words that live at once from there on, with those of moved loads */
-   TlMap behind;            /* operations from the front on */
-   TL_VEC(TlOp *) slice;    /* what a load takes along, operands first, itself last */
+   TlOp *front;                    /* the first of these, NULL before there is one */
+   uint32_t held;        /* words that live at once from there on, with those of moved loads */
+   TlMap behind;         /* operations from the front on */
+   TL_VEC(TlOp *) slice; /* what a load takes along, operands first, itself last */
 } Advance;
 
 static void

@@ -60,11 +60,10 @@ bool
 tl_pipeline_lowered(TlPassCx *cx, TlFunc *f)
 {
    /* Masks of vectors pick from those of elements until trim_registers: narrow_masks runs twice. */
-   static const TlPassId lower[] = {TL_PASS_lower,          TL_PASS_dce,
-                                    TL_PASS_join_sums,      TL_PASS_drop_masked,
-                                    TL_PASS_narrow_masks,   TL_PASS_split_addresses,
-                                    TL_PASS_trim_registers, TL_PASS_narrow_masks,
-                                    TL_PASS_END};
+   static const TlPassId lower[] = {
+      TL_PASS_lower,          TL_PASS_dce,          TL_PASS_join_sums,
+      TL_PASS_drop_masked,    TL_PASS_narrow_masks, TL_PASS_split_addresses,
+      TL_PASS_trim_registers, TL_PASS_narrow_masks, TL_PASS_END};
    static const TlPassId finish[] = {TL_PASS_share_shuffles,
                                      TL_PASS_mask_loads,
                                      TL_PASS_join_pointers,

@@ -21,6 +21,8 @@
  *      does not change;
  *    - the loop carries sums of products whose K that dimension is, and indices and pointers that
  *      advance by what it does not change.
+ * Of products of what the loop does not change, whose columns these elements are, up to 128 are put
+ * together by eight warps: wgmma then reads its left operand half as often.
  * Sums are then added up in the order in which they were.  Sums kept relative to a running maximum
  * (scaled_sums.h), which are reductions and products along the dimension, share one maximum and one
  * scaling: they are put together up to 128 elements, and differ by rounding.
@@ -47,8 +49,9 @@
 #include <string.h>
 
 enum {
-   ROW_BYTES = 128,    /* of an operand along K: what wgmma's widest swizzle takes */
-   SCALED_WIDTH = 128, /* of what an iteration adds to sums that it scales */
+   ROW_BYTES = 128,  /* of an operand along K: what wgmma's widest swizzle takes */
+   WIDE = 128,       /* of what an iteration adds to sums that it scales, or of columns */
+   WIDE_WORDS = 160, /* of a thread for products, where columns are the reason */
    MOST_TIMES = 4,
    WHOLE_WORDS = 48, /* of a thread for what a loop loads that is taken at once */
    LANES = 32,
@@ -68,6 +71,7 @@ typedef struct Widen {
    TlBlock *body;
    uint32_t width;         /* of an iteration along the dimension that the loop moves along */
    unsigned times;         /* as wide as that it becomes */
+   bool is_by_columns;     /* and not for the rows of operands, or for its sums */
    unsigned warps, stages; /* of the block and of the loop then: choose_warps may take more */
    uint64_t weights;       /* words that products of scaled sums take from registers then */
    uint8_t *use; /* by value id, of the body's: NOT_USED, USED, or USED + 1 + dimension widened */
@@ -526,6 +530,9 @@ have_room(Widen *w)
    w->warps = tl_warps_for_words(w->cx->target, w->func->num_warps, spare, most, &room);
    if (!room || (needs_warps && w->warps != w->func->num_warps))
       return false;
+   if (w->is_by_columns &&
+       (w->warps != TL_CONSUMER_WARPS || products > (uint64_t)w->warps * LANES * WIDE_WORDS))
+      return false;
    return w->warps != TL_CONSUMER_WARPS ||
           products + w->weights <= (uint64_t)w->warps * LANES * tl_most_words_of_products(w->cx);
 }
@@ -684,6 +691,18 @@ is_short(const Widen *w, uint64_t trips)
           trips * bytes_of_loads(w->body) <= (uint64_t)WHOLE_WORDS * 4 * w->func->num_warps * LANES;
 }
 
+/* Does a product of what the loop does not change have the iteration's elements for columns? */
+static bool
+moves_columns(const Widen *w)
+{
+   for (const TlOp *op = w->body->first; op; op = op->next) {
+      bool is_score = op->opcode == TL_OP_DOT && !w->is_sum[tl_result(op, 0)->id];
+      if (is_score && !is_inside(w, tl_arg(op, 0)) && has_width(w, tl_result(op, 0)->type, 1))
+         return true;
+   }
+   return false;
+}
+
 static bool
 may_widen(Widen *w)
 {
@@ -694,8 +713,11 @@ may_widen(Widen *w)
        !are_by_matrix_units(w, &bits))
       return false;
    uint32_t most = ROW_BYTES * 8 / bits / w->width;
-   if (w->has_scaled && most < SCALED_WIDTH / w->width)
-      most = SCALED_WIDTH / w->width;
+   if (w->has_scaled && most < WIDE / w->width)
+      most = WIDE / w->width;
+   uint32_t by_rows = most;
+   if (moves_columns(w) && most < WIDE / w->width)
+      most = WIDE / w->width;
    bool is_known = trips != UINT64_MAX;
    w->times = most < MOST_TIMES ? most : MOST_TIMES;
    if (is_short(w, trips) && trips > w->times)
@@ -707,6 +729,7 @@ may_widen(Widen *w)
    for (; w->times > 1; w->times /= 2) {
       if (w->times > most && w->times != trips)
          continue;
+      w->is_by_columns = w->times > by_rows && w->times != trips;
       bool is_whole = is_known || tl_trips_are_multiple(facts, w->loop, w->times);
       w->leaves_rest = is_whole ? has_tiles_behind(w) : !may_run_on(w);
       bool is_one = is_known ? trips == w->times : is_whole;
