@@ -229,122 +229,24 @@ tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec)
    return cost;
 }
 
-/* The dimension of a tile that is one row, else -1. */
-static int
-only_dim(const TlType *t)
-{
-   int dim = -1;
-   for (unsigned d = 0; d < t->rank; d++)
-      dim = t->shape[d] == 1 ? dim : t->shape[d] == tl_type_num_elems(t) ? (int)d : -1;
-   return dim;
-}
-
-/* How a number of a row differs from that of the next element, mostly; of two that are added, the
- * later of these. */
-typedef enum Step {
-   STEP_NONE,
-   STEP_NEAR,    /* by less than a line, or a number of the launch */
-   STEP_FAR,     /* by a line or more */
-   STEP_UNKNOWN, /* loaded, chosen: neighbours have nothing to do with each other */
-} Step;
-
-typedef struct Steps {
-   TlMap known; /* value -> step + 1 */
-   unsigned elem_bytes;
-} Steps;
-
-static Step step_of(Steps *s, const TlValue *v, unsigned depth);
-
-static Step
-step_of_product(Steps *s, const TlOp *op, unsigned depth)
-{
-   Step x = step_of(s, tl_arg(op, 0), depth), y = step_of(s, tl_arg(op, 1), depth);
-   const TlValue *by = tl_arg(op, x == STEP_NONE ? 0 : 1);
-   uint64_t bits;
-   if (x != STEP_NONE && y != STEP_NONE)
-      return STEP_UNKNOWN;
-   Step moving = x > y ? x : y;
-   if (moving != STEP_NEAR || !tl_is_const(by, &bits))
-      return moving;
-   int64_t factor = tl_bits_to_int(tl_type_elem(by->type)->dtype, bits);
-   return (uint64_t)llabs(factor) >= LINE_BYTES / s->elem_bytes ? STEP_FAR : STEP_NEAR;
-}
-
-/* A remainder goes on as what it is of, but where it starts anew; a quotient stays the same, but
- * where it goes on. */
-static Step
-step_of_operation(Steps *s, const TlOp *op, unsigned depth)
-{
-   assert(op->num_results == 1);
-   switch ((int)op->opcode) {
-   case TL_OP_CONSTANT:
-   case TL_OP_SPLAT:
-      return STEP_NONE;
-   case TL_OP_ARANGE:
-      return STEP_NEAR;
-   case TL_OP_CAST:
-      if (tl_dtype_is_float(tl_type_elem(tl_arg(op, 0)->type)->dtype))
-         return STEP_UNKNOWN;
-      return step_of(s, tl_arg(op, 0), depth);
-   case TL_OP_EXPAND_DIMS:
-   case TL_OP_HINT:
-      return step_of(s, tl_arg(op, 0), depth);
-   case TL_OP_REM:
-   case TL_OP_DIV: {
-      Step of = step_of(s, tl_arg(op, 0), depth), by = step_of(s, tl_arg(op, 1), depth);
-      if (of == STEP_UNKNOWN || by != STEP_NONE)
-         return STEP_UNKNOWN;
-      return op->opcode == TL_OP_DIV ? STEP_NONE : of;
-   }
-   case TL_OP_ADDPTR:
-   case TL_OP_ADD:
-   case TL_OP_SUB: {
-      Step x = step_of(s, tl_arg(op, 0), depth), y = step_of(s, tl_arg(op, 1), depth);
-      return x > y ? x : y;
-   }
-   case TL_OP_MUL:
-      return step_of_product(s, op, depth);
-   }
-   return STEP_UNKNOWN;
-}
-
-static Step
-step_of(Steps *s, const TlValue *v, unsigned depth)
-{
-   enum { MAX_DEPTH = 64 };
-   if (v->type->kind != TL_TYPE_TILE || tl_type_num_elems(v->type) == 1)
-      return STEP_NONE;
-   uintptr_t known = (uintptr_t)tl_map_get(&s->known, v);
-   if (known)
-      return (Step)(known - 1);
-   Step step = v->def && depth < MAX_DEPTH ? step_of_operation(s, v->def, depth + 1) : STEP_UNKNOWN;
-   tl_map_put(&s->known, v, (void *)((uintptr_t)step + 1));
-   return step;
-}
-
-static bool
-has_near_neighbours(TlPlaceCosts *c, const TlValue *ptr, unsigned elem_bytes)
-{
-   Steps s = {.elem_bytes = elem_bytes};
-   tl_map_init(&s.known, c->arena);
-   return step_of(&s, ptr, 0) == STEP_NEAR;
-}
-
 /* Where the elements of a row lie one stride apart, which may be less than a line, its dimension,
  * else -1.  The stride is a number of the launch; elements that loaded indices point to have no
  * neighbours, and of tiles of rows nothing says which of their neighbours are nearer. */
 static int
 strided_dim(TlPlaceCosts *c, const TlOp *op, const TlAccess *a)
 {
+   const TlType *t = tl_arg(op, 0)->type;
    TlSum sum;
    const TlValue *base;
-   int dim = only_dim(tl_arg(op, 0)->type);
+   int dim = -1;
+   for (unsigned d = 0; d < t->rank; d++)
+      dim = t->shape[d] == 1 ? dim : t->shape[d] == tl_type_num_elems(t) ? (int)d : -1;
    if (a->contiguity > 1 || dim < 0)
       return -1;
    if (!c->affine)
       c->affine = tl_affine_new(c->arena, c->place->func);
    if (!tl_value_sum(c->affine, tl_arg(op, 0), &sum, &base))
-      return has_near_neighbours(c, tl_arg(op, 0), a->elem_bytes) ? dim : -1;
+      return -1;
    for (unsigned i = 0; i < sum.num; i++) {
       const TlTerm *m = &sum.term[i];
       bool is_far = !m->num && (uint64_t)llabs(m->scale) * a->elem_bytes >= LINE_BYTES;
