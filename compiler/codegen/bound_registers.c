@@ -183,27 +183,6 @@ freed_blocks(TlCg *cg, uint32_t held)
    return blocks_of(cg, held - held / 5) >= cg->func->blocks ? cg->func->blocks : 0;
 }
 
-/* Of a chain of products that are no loop's, each waits for what the threads exchange before it,
- * and a block alone on its multiprocessor leaves it idle at every barrier.  With a second one
- * beside it some spilling is worth it: of 23 products of 64 x 64 by 64, 199 words live at once, and
- * with 244 registers 264 blocks are two waves.  Given 128, for two blocks, ptxas spills 124. */
-static bool
-is_chain_alone(const TlCg *cg, uint32_t words)
-{
-   enum { MANY = 32, BLOCK_BYTES = 1024 /* of shared memory, reserved */ };
-   unsigned barriers = 0;
-   bool multiplies = false;
-   for (const TlOp *op = cg->func->body->block->first; op; op = op->next) {
-      if (op->num_regions)
-         return false;
-      barriers += op->opcode == TL_OP_BAR_SYNC;
-      multiplies |= op->opcode == TL_OP_WGMMA || op->opcode == TL_OP_MMA;
-   }
-   uint32_t fit = cg->target->sm_shared_bytes / (cg->func->shared_bytes + BLOCK_BYTES);
-   return multiplies && barriers >= MANY && fit > 1 && blocks_of(cg, words + words / 8 + 1) < 2 &&
-          blocks_of(cg, words / 2 + words / 8 + 1) > 1;
-}
-
 /* Is the value arithmetic on a load with half as many words, and on what takes none? */
 static bool
 is_widened(const TlValue *v, const uint32_t *words, const bool *widened)
@@ -251,6 +230,8 @@ needs_second_block(const TlCg *cg, const uint32_t *lowered, uint32_t words)
 {
    const TlBlock *body = cg->func->body->block;
    bool meets = false;
+   if (cg->target->sm >= 100)
+      return false;
    for (const TlOp *op = body->first; op; op = op->next) {
       if (op->num_regions || op->opcode == TL_OP_MMA || op->opcode == TL_OP_WGMMA)
          return false;
@@ -318,14 +299,6 @@ blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
    return 0;
 }
 
-/* Is a block alone on its multiprocessor by registers, where a second one is worth some spills? */
-static bool
-is_alone(const TlCg *cg, const uint32_t *lowered, uint32_t words)
-{
-   return cg->target->sm < 100 &&
-          (is_chain_alone(cg, words) || needs_second_block(cg, lowered, words));
-}
-
 /* The programs for each multiprocessor that have room for all registers that ptxas would take; 0:
  * code that lives on so few registers is the same with all of them.  Of 52 kernels of others in
  * which 17 to 64 words live at once, 50 had the registers that they have with no bound with 64 more
@@ -365,8 +338,10 @@ tl_cg_bound_registers(TlCg *cg)
    uint32_t blocks = blocks_to_ask_for(cg, lowered, words);
    if (!blocks) {
       cg->few_per_sm = few_programs(cg, words);
-      bool is_for_few = cg->few_per_sm && cg->options->few_programs;
-      blocks = is_for_few ? cg->few_per_sm : !has_freed && is_alone(cg, lowered, words) ? 2 : 0;
+      if (cg->few_per_sm && cg->options->few_programs)
+         blocks = cg->few_per_sm;
+      else if (!has_freed && needs_second_block(cg, lowered, words))
+         blocks = 2;
    }
    snprintf(text, sizeof text, "%u", blocks);
    if (blocks)
