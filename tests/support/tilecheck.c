@@ -1,6 +1,8 @@
 /* Golden runner: runs the RUN lines of test files and checks the output against their CHECK lines.
  *
- *    tilecheck --tilec PATH [--tmp DIR] FILE_OR_FOLDER...   (in a folder: files with RUN lines)
+ *    tilecheck --tilec PATH [--tmp DIR] [--one-in N] FILE_OR_FOLDER...
+ *
+ * In a folder: files with RUN lines, with --one-in each N-th of them.
  *
  * RUN: COMMAND         run by sh; stdout and stderr together are the output.  It must end with 0.
  * RUN: not COMMAND     it must end with 1 .. 127
@@ -556,6 +558,7 @@ typedef struct Run {
 
 typedef struct Options {
    const char *tilec, *tmp;
+   unsigned one_in; /* of the files in folders */
 } Options;
 
 typedef struct TestFile {
@@ -847,7 +850,7 @@ is_test(const struct dirent *e)
 }
 
 typedef struct Tally {
-   unsigned passed, failed;
+   unsigned seen, passed, failed;
 } Tally;
 
 static void
@@ -870,6 +873,8 @@ test_path(const Options *o, const char *path, Tally *tally)
       return;
    }
    Text why = {0};
+   if (tally->seen++ % o->one_in)
+      return;
    if (test_file(o, path, &why)) {
       tally->passed++;
    } else {
@@ -882,13 +887,15 @@ test_path(const Options *o, const char *path, Tally *tally)
 int
 main(int argc, char **argv)
 {
-   Options o = {.tilec = "tilec", .tmp = "/tmp"};
+   Options o = {.tilec = "tilec", .tmp = "/tmp", .one_in = 1};
    Tally tally = {0};
    for (int i = 1; i < argc; i++) {
       if (strcmp(argv[i], "--tilec") == 0 && i + 1 < argc)
          o.tilec = argv[++i];
       else if (strcmp(argv[i], "--tmp") == 0 && i + 1 < argc)
          o.tmp = argv[++i];
+      else if (strcmp(argv[i], "--one-in") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
+         o.one_in = (unsigned)atoi(argv[++i]);
       else
          test_path(&o, argv[i], &tally);
    }
