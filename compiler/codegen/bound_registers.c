@@ -287,12 +287,12 @@ blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
       return freed_blocks(cg, held);
    if (products)
       return blocks_of_products(cg, products, words, held);
+   if (cg->target->sm >= 100)
+      return 0;
    bool is_free = words > 0 && blocks_of(cg, words) == blocks_of(cg, room_for(words, words));
    uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
    bool holds = tl_cg_holds_loads(cg);
    bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
-   if (cg->target->sm >= 100)
-      return 0;
    if (waits || holds)
       return blocks_for_loads(cg, words, holds ? words : held);
    cg->by_element = goes_by_element(cg, held);

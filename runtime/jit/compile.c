@@ -352,30 +352,15 @@ compile(TlJit *jit, const TilecCompileOptions *o, const uint8_t *key, TlJitEntry
    return status == TILEC_OK ? bind(jit, e) : status;
 }
 
-/* A launch that may not compile the form for short programs takes the first one, from now on. */
-static TilecStatus
-take_first(TlJitSource *s, const TlArgKey *facts, TlJitEntry *e)
-{
-   TlArgKey key[TL_JIT_MAX_ARGS];
-   memcpy(key, facts, s->num_params * sizeof *key);
-   uint64_t hash = tl_jit_key_in(TL_FORM_FIRST, key, s->num_params);
-   TlJitEntry *first = tl_jit_look_up(s, hash, key, s->num_params);
-   assert(first); /* its rule has sent the launch here */
-   e->variant = first->variant;
-   return TILEC_OK;
-}
-
-/* The form for few programs, of the first one; the first one, of that. */
+/* What is in memory of the form that stands for this one.  only_same: where it is the same code. */
 static bool
 take_other(TlJitSource *s, const TlArgKey *facts, bool only_same, TlJitEntry *e)
 {
    TlArgKey key[TL_JIT_MAX_ARGS];
    TlForm form = tl_jit_form(facts, s->num_params);
-   if (!s->num_params || form > TL_FORM_FEW)
+   if (!s->num_params || form > (only_same ? TL_FORM_FEW : TL_FORM_SHORT))
       return false;
-   memcpy(key, facts, s->num_params * sizeof *key);
-   uint64_t hash =
-      tl_jit_key_in(form == TL_FORM_FEW ? TL_FORM_FIRST : TL_FORM_FEW, key, s->num_params);
+   uint64_t hash = tl_jit_other_key(facts, s->num_params, key);
    const TlJitEntry *other = tl_jit_look_up(s, hash, key, s->num_params);
    if (!other || (only_same && !is_same_for_few(tl_core_variant_info(other->variant))))
       return false;
@@ -432,8 +417,6 @@ tl_jit_make(TlJitSource *s, const TlArgKey *facts, bool for_launch, TlJitEntry *
                   (form <= TL_FORM_FEW && other_from_cache(jit, &o, may_compile, e, &status)))) {
       if (!may_compile && take_other(s, facts, false, e)) {
          status = TILEC_OK;
-      } else if (!may_compile && form == TL_FORM_SHORT) {
-         status = take_first(s, facts, e);
       } else if (!may_compile) {
          status = take_coarse(s, facts, e);
       } else {

@@ -336,12 +336,9 @@ await_same(TlJitSource *s, const TlArgKey *key, size_t n, uint64_t hash)
 {
    TlJit *jit = s->jit;
    TlArgKey other[TL_JIT_MAX_ARGS];
-   TlForm form = tl_jit_form(key, n);
-   if (!n || form > TL_FORM_FEW)
+   if (!n || tl_jit_form(key, n) > TL_FORM_FEW)
       return;
-   assert(n <= TL_JIT_MAX_ARGS);
-   memcpy(other, key, n * sizeof *key);
-   uint64_t other_hash = tl_jit_key_in(form == TL_FORM_FEW ? TL_FORM_FIRST : TL_FORM_FEW, other, n);
+   uint64_t other_hash = tl_jit_other_key(key, n, other);
    pthread_mutex_lock(&jit->lock);
    bool is_there = tl_jit_look_up(s, hash, key, n) || find_flight(s, key, n, hash);
    TlFlight *f = is_there ? NULL : find_flight(s, other, n, other_hash);

@@ -504,6 +504,15 @@ tl_jit_key_in(TlForm form, TlArgKey *key, size_t num_args)
    return hash_key(key, num_args);
 }
 
+uint64_t
+tl_jit_other_key(const TlArgKey *key, size_t num_args, TlArgKey *other)
+{
+   assert(num_args <= TL_JIT_MAX_ARGS);
+   memcpy(other, key, num_args * sizeof *key);
+   TlForm form = tl_jit_form(key, num_args) == TL_FORM_FIRST ? TL_FORM_FEW : TL_FORM_FIRST;
+   return tl_jit_key_in(form, other, num_args);
+}
+
 bool
 tl_jit_coarse_key(const TlJitSource *s, const TlArgKey *facts, TlArgKey *key, uint64_t *hash)
 {

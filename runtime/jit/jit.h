@@ -126,6 +126,9 @@ TilecStatus tl_jit_keys(const TlJitSource *s, const TilecArg *args, size_t num_a
                         TlArgKey *key, uint64_t *hash);
 /* The key of another form, and its hash; num_args is at least 1. */
 uint64_t tl_jit_key_in(TlForm form, TlArgKey *key, size_t num_args);
+/* The key of the form that is as right as a key's, and its hash: the first one, of that the one for
+ * few programs. */
+uint64_t tl_jit_other_key(const TlArgKey *key, size_t num_args, TlArgKey *other);
 static inline TlForm
 tl_jit_form(const TlArgKey *key, size_t num_args)
 {
