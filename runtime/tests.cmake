@@ -25,6 +25,9 @@ function(runtime_unit name)
   file(CONFIGURE OUTPUT "${main}" CONTENT
        "${protos}int main(void);\nint\nmain(void)\n{\n   int failed = 0;\n${calls}   return failed != 0;\n}\n")
   add_executable(unit_${name} ${A_SOURCES} "${main}")
+  if(TILEC_SANITIZE OR TILEC_COVERAGE) # the longest tests take fewer of their cases
+    target_compile_definitions(unit_${name} PRIVATE TL_INSTRUMENTED)
+  endif()
   target_link_libraries(unit_${name} PRIVATE ${A_LIBS} cmocka)
   target_include_directories(unit_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${unit_dir}"
                              "${fake_dir}")

@@ -28,7 +28,7 @@ if(TARGET tilec)
       file(MAKE_DIRECTORY "${tilecheck_tmp}/${name}")
       set(part "")
       if(name STREQUAL run AND TILEC_SANITIZE) # whole kernels on both executors: minutes
-        set(part --one-in 3)
+        set(part --one-in 8)
       endif()
       add_test(NAME golden.${name}
                COMMAND tilecheck --tilec "$<TARGET_FILE:tilec>" --tmp "${tilecheck_tmp}/${name}"

@@ -305,17 +305,27 @@ plain_loop(unsigned stages, unsigned trips)
       .stages = stages, .trips = trips, .dtype = "fp16", .precision = "tf32", .in = TL_FP16};
 }
 
+/* One in how many of the cases of the longest tests, which interpret what they compile. */
+#ifdef TL_INSTRUMENTED
+enum { ONE_IN = 4 };
+#else
+enum { ONE_IN = 1 };
+#endif
+
 /* K ends within a copy: as many bytes are copied as there are, the rest is zero. */
 static void
 cut_copies(void **state)
 {
    (void)state;
-   unsigned seed = 1000;
+   unsigned seed = 999;
    for (unsigned cut = 1; cut < KK; cut += cut < 10 ? 1 : 7)
       for (unsigned order = 0; order < ORDERS; order++)
          for (unsigned is_down = 0; is_down < 2; is_down++) {
+            seed++;
+            if ((cut + order + is_down) % ONE_IN)
+               continue;
             Loop l = plain_loop(3, 1 + seed % 4);
-            l.seed = seed++;
+            l.seed = seed;
             l.is_masked = true;
             l.cut = cut;
             l.order = (Order)order;
@@ -324,13 +334,6 @@ cut_copies(void **state)
             run_loop(&l, 32, 32, 4);
          }
 }
-
-/* One in how many of the cases of the longest tests, which interpret what they compile. */
-#ifdef TL_INSTRUMENTED
-enum { ONE_IN = 4 };
-#else
-enum { ONE_IN = 1 };
-#endif
 
 static void
 every_trip_count(void **state)

@@ -119,6 +119,13 @@ copy(const Form *f, int64_t from, int64_t n, unsigned warps)
    k_close(&k);
 }
 
+/* One in how many of the bounds each form takes, its own. */
+#ifdef TL_INSTRUMENTED
+enum { ONE_IN = 4 };
+#else
+enum { ONE_IN = 1 };
+#endif
+
 static void
 every_bound(void **state)
 {
@@ -128,7 +135,7 @@ every_bound(void **state)
    for (unsigned e = 0; e < 4; e++)
       for (unsigned c = 0; c < 4; c++)
          for (unsigned i = 0; i < 4; i++)
-            for (unsigned n = 0; n < NUM_ENDS + 2; n++) {
+            for (unsigned n = (e + c + i) % ONE_IN; n < NUM_ENDS + 2; n += ONE_IN) {
                Form f = {elements[e].text,       elements[e].dtype,     compares[c].text,
                          compares[c].is_swapped, compares[c].is_closed, indices[i].text,
                          indices[i].dtype};
