@@ -701,6 +701,98 @@ take_cut(Assign *a, const int32_t *node, const bool *label, int64_t *cost)
    return false;
 }
 
+/* Variables that were reached and are not there already, as nodes of a cut; others have -1. */
+static int32_t *
+number_reached(Assign *a, uint32_t *num)
+{
+   int32_t *node = tl_new_array(a->arena, int32_t, a->vars.len);
+   *num = 0;
+   for (size_t i = 0; i < a->vars.len; i++) {
+      const Var *y = &a->vars.data[i];
+      node[i] = y->other && y->other != y->home ? (int32_t)(*num)++ : -1;
+   }
+   return node;
+}
+
+/* Moves those that a minimum cut names. */
+static bool
+move_some(Assign *a, int64_t *cost)
+{
+   uint32_t num;
+   int32_t *node = number_reached(a, &num);
+   TlCut cut;
+   tl_cut_init(&cut, a->arena, num);
+   for (size_t i = 0; i < a->vars.len; i++)
+      if (a->vars.data[i].home)
+         add_variable(a, &cut, node, &a->vars.data[i]);
+   bool *label = tl_new_array(a->arena, bool, num + 1);
+   tl_cut_solve(&cut, label);
+   return take_cut(a, node, label, cost);
+}
+
+static bool
+move_all(Assign *a, int64_t *cost)
+{
+   uint32_t num;
+   int32_t *node = number_reached(a, &num);
+   bool *label = tl_new_array(a->arena, bool, num + 1);
+   for (uint32_t i = 0; i < num; i++)
+      label[i] = true;
+   return take_cut(a, node, label, cost);
+}
+
+static bool
+is_division(const TlValue *v)
+{
+   return tl_value_is(v, TL_OP_DIV) || tl_value_is(v, TL_OP_REM);
+}
+
+/* Divisions among what is built that were not seen yet. */
+static unsigned
+new_divisions(Assign *a, Built *b)
+{
+   if (b->seen == a->mark)
+      return 0;
+   b->seen = a->mark;
+   unsigned num = is_division(b->value);
+   for (size_t i = 0; i < b->from.len; i++)
+      num += new_divisions(a, b->from.data[i]);
+   return num;
+}
+
+static unsigned
+new_divisions_of(Assign *a, const Demand *d)
+{
+   unsigned num = 0;
+   for (size_t k = 0; k < d->built.len; k++)
+      num += new_divisions(a, d->built.data[k]);
+   return num;
+}
+
+/* Accesses by quotients that x has too, in its layout, come along: those that stay would have them
+ * divided once more.  A cut does not see that, since it counts what is built as if nobody shared
+ * it. */
+static bool
+reach_sharers(Assign *a, Queue *q, const Var *x, const TlLinear *layout)
+{
+   size_t before = q->len;
+   const Demand *own = demand_of(a, x, x->home);
+   for (size_t i = 0; i < a->vars.len; i++) {
+      Var *y = &a->vars.data[i];
+      if (y->other || y->home != x->home || y->position >= 0 ||
+          !tl_has_trait(y->op, TL_TRAIT_ACCESS))
+         continue;
+      const Demand *d = demand_of(a, y, y->home);
+      a->mark++;
+      unsigned alone = new_divisions_of(a, d);
+      a->mark++;
+      new_divisions_of(a, own);
+      if (new_divisions_of(a, d) < alone)
+         reach(a, q, y, layout);
+   }
+   return q->len > before;
+}
+
 /* Starts from `layout` as the home of x. */
 static bool
 step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
@@ -711,29 +803,20 @@ step(Assign *a, Var *x, const TlLinear *layout, int64_t *cost)
    if (tl_map_has(&a->failed, key))
       return false;
    tl_map_put(&a->failed, key, (void *)1);
-   a->steps++;
    Queue q = {0};
    for (size_t i = 0; i < a->vars.len; i++)
       a->vars.data[i].other = NULL;
    reach(a, &q, x, layout);
    spread(a, &q);
-   int32_t *node = tl_new_array(a->arena, int32_t, a->vars.len);
-   uint32_t num = 0;
-   for (size_t i = 0; i < a->vars.len; i++) {
-      const Var *y = &a->vars.data[i];
-      node[i] = y->other && y->other != y->home ? (int32_t)num++ : -1;
+   a->steps++;
+   bool moved = move_some(a, cost);
+   if (!moved && x->op->opcode == TL_OP_STORE && reach_sharers(a, &q, x, layout)) {
+      spread(a, &q);
+      moved = move_all(a, cost);
    }
-   TlCut cut;
-   tl_cut_init(&cut, a->arena, num);
-   for (size_t i = 0; i < a->vars.len; i++)
-      if (a->vars.data[i].home)
-         add_variable(a, &cut, node, &a->vars.data[i]);
-   bool *label = tl_new_array(a->arena, bool, num + 1);
-   tl_cut_solve(&cut, label);
-   if (!take_cut(a, node, label, cost))
-      return false;
-   tl_map_init(&a->failed, a->arena);
-   return true;
+   if (moved)
+      tl_map_init(&a->failed, a->arena);
+   return moved;
 }
 
 /* ---- which layouts to try ---- */

@@ -17,8 +17,7 @@ enum {
    SECTOR = 2,
    PART = 4,  /* of a sector that is not stored whole: its other bytes come with another packet */
    ISSUE = 4, /* address and load/store unit, of one memory instruction */
-   PER_APART = 4, /* of one ALU: strided elements whose neighbours, maybe of their lines, another
-                     instruction takes */
+   LINE = 4,  /* of strided elements: a request to the cache */
    LINE_BYTES = 128,
    BARRIER = 200, /* all warps meet, twice for each exchange */
    WARP_SYNC = 64,
@@ -28,7 +27,8 @@ enum {
 
 typedef struct Access {
    TlAccess of;
-   int strided; /* dimension, or -1 */
+   unsigned stride; /* bytes of a strided row, else 0 */
+   unsigned dim;    /* of the row */
 } Access;
 
 struct TlPlaceCosts {
@@ -229,31 +229,138 @@ tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec)
    return cost;
 }
 
-/* Where the elements of a row lie one stride apart, which may be less than a line, its dimension,
- * else -1.  The stride is a number of the launch; elements that loaded indices point to have no
- * neighbours, and of tiles of rows nothing says which of their neighbours are nearer. */
+/* The dimension of a tile that is one row, else -1. */
 static int
-strided_dim(TlPlaceCosts *c, const TlOp *op, const TlAccess *a)
+only_dim(const TlType *t)
 {
-   const TlType *t = tl_arg(op, 0)->type;
-   TlSum sum;
-   const TlValue *base;
    int dim = -1;
    for (unsigned d = 0; d < t->rank; d++)
       dim = t->shape[d] == 1 ? dim : t->shape[d] == tl_type_num_elems(t) ? (int)d : -1;
+   return dim;
+}
+
+/* By how much a number of a row differs from that of the next element, mostly, as far as that is
+ * known: what the difference is a multiple of, LINE_BYTES at most.  Of two that are added, the
+ * larger. */
+typedef struct Steps {
+   TlMap known; /* value -> step + 1 */
+   TlAnalysis *facts;
+   int dim;
+} Steps;
+
+enum {
+   STEP_UNKNOWN = LINE_BYTES + 1
+}; /* loaded, chosen: neighbours have nothing to do with each other */
+
+static unsigned step_of(Steps *s, const TlValue *v, unsigned depth);
+
+static unsigned
+times(unsigned step, uint64_t factor)
+{
+   return factor >= LINE_BYTES || step * factor >= LINE_BYTES ? LINE_BYTES
+                                                              : step * (unsigned)factor;
+}
+
+static unsigned
+step_of_product(Steps *s, const TlOp *op, unsigned depth)
+{
+   unsigned x = step_of(s, tl_arg(op, 0), depth), y = step_of(s, tl_arg(op, 1), depth);
+   if (x && y)
+      return STEP_UNKNOWN;
+   unsigned moving = x + y;
+   if (!moving || moving == STEP_UNKNOWN)
+      return moving;
+   const TlAxisInfo *by = tl_axis_info(s->facts, tl_arg(op, x ? 1 : 0));
+   int64_t value;
+   return times(moving,
+                tl_axis_known(by, &value) ? (uint64_t)llabs(value) : by->divisibility[s->dim]);
+}
+
+/* A remainder goes on as what it is of, but where it starts anew; a quotient stays the same, but
+ * where it goes on. */
+static unsigned
+step_of_operation(Steps *s, const TlOp *op, unsigned depth)
+{
+   assert(op->num_results == 1);
+   switch ((int)op->opcode) {
+   case TL_OP_CONSTANT:
+   case TL_OP_SPLAT:
+      return 0;
+   case TL_OP_ARANGE:
+      return 1;
+   case TL_OP_CAST:
+      if (tl_dtype_is_float(tl_type_elem(tl_arg(op, 0)->type)->dtype))
+         return STEP_UNKNOWN;
+      return step_of(s, tl_arg(op, 0), depth);
+   case TL_OP_EXPAND_DIMS:
+   case TL_OP_HINT:
+      return step_of(s, tl_arg(op, 0), depth);
+   case TL_OP_REM:
+   case TL_OP_DIV: {
+      unsigned of = step_of(s, tl_arg(op, 0), depth), by = step_of(s, tl_arg(op, 1), depth);
+      if (of == STEP_UNKNOWN || by)
+         return STEP_UNKNOWN;
+      return op->opcode == TL_OP_DIV ? 0 : of;
+   }
+   case TL_OP_ADDPTR:
+   case TL_OP_ADD:
+   case TL_OP_SUB: {
+      unsigned x = step_of(s, tl_arg(op, 0), depth), y = step_of(s, tl_arg(op, 1), depth);
+      return x > y ? x : y;
+   }
+   case TL_OP_MUL:
+      return step_of_product(s, op, depth);
+   }
+   return STEP_UNKNOWN;
+}
+
+static unsigned
+step_of(Steps *s, const TlValue *v, unsigned depth)
+{
+   enum { MAX_DEPTH = 64 };
+   if (v->type->kind != TL_TYPE_TILE || tl_type_num_elems(v->type) == 1)
+      return 0;
+   uintptr_t known = (uintptr_t)tl_map_get(&s->known, v);
+   if (known)
+      return (unsigned)(known - 1);
+   unsigned step =
+      v->def && depth < MAX_DEPTH ? step_of_operation(s, v->def, depth + 1) : STEP_UNKNOWN;
+   tl_map_put(&s->known, v, (void *)((uintptr_t)step + 1));
+   return step;
+}
+
+static unsigned
+step_of_term(TlPlaceCosts *c, const TlTerm *m)
+{
+   unsigned step = times(1, (uint64_t)llabs(m->scale));
+   for (unsigned i = 0; i < m->num; i++)
+      if (!m->factor[i].is_iteration)
+         step = times(step, tl_axis_info(c->place->facts, m->factor[i].value)->divisibility[0]);
+   return step;
+}
+
+/* Where the elements of a row lie one stride apart, which may be less than a line: the bytes that
+ * divide it; else 0.  The stride is a number of the launch; elements that loaded indices point to
+ * have no neighbours, and of tiles of rows nothing says which of their neighbours are nearer. */
+static unsigned
+stride_of(TlPlaceCosts *c, const TlOp *op, const TlAccess *a, int dim)
+{
+   TlSum sum;
+   const TlValue *base;
+   unsigned step = 0;
    if (a->contiguity > 1 || dim < 0)
-      return -1;
+      return 0;
    if (!c->affine)
       c->affine = tl_affine_new(c->arena, c->place->func);
-   if (!tl_value_sum(c->affine, tl_arg(op, 0), &sum, &base))
-      return -1;
-   for (unsigned i = 0; i < sum.num; i++) {
-      const TlTerm *m = &sum.term[i];
-      bool is_far = !m->num && (uint64_t)llabs(m->scale) * a->elem_bytes >= LINE_BYTES;
-      if (m->dim == dim && !is_far)
-         return dim;
+   if (tl_value_sum(c->affine, tl_arg(op, 0), &sum, &base)) {
+      for (unsigned i = 0; i < sum.num; i++)
+         step = sum.term[i].dim == dim ? step_of_term(c, &sum.term[i]) : step;
+   } else {
+      Steps s = {.facts = c->place->facts, .dim = dim};
+      tl_map_init(&s.known, c->arena);
+      step = step_of(&s, tl_arg(op, 0), 0);
    }
-   return -1;
+   return step * a->elem_bytes < LINE_BYTES ? step * a->elem_bytes : 0;
 }
 
 static const Access *
@@ -265,27 +372,26 @@ access_of(TlPlaceCosts *c, const TlOp *op)
       return a;
    a = tl_new(c->arena, Access);
    a->of = tl_access_of(c->place->facts, op);
-   a->strided = strided_dim(c, op, &a->of);
+   int dim = only_dim(tl_arg(op, 0)->type);
+   a->stride = stride_of(c, op, &a->of, dim);
+   a->dim = dim < 0 ? 0 : (unsigned)dim;
    tl_map_put(&c->accesses, op, a);
    return a;
 }
 
-/* Elements of the first instruction of a warp, one a lane, whose predecessors along the dimension
- * are not among them. */
+/* That the first instruction of a warp touches, where elements lie so many bytes apart. */
 static unsigned
-elements_apart(const TlLinear *layout, unsigned dim)
+lines_touched(const TlLinear *layout, unsigned dim, unsigned stride)
 {
-   uint32_t at[32], coords[TL_LL_MAX_RANK];
+   uint32_t line[32], coords[TL_LL_MAX_RANK];
    unsigned lanes = 1u << layout->num[TL_HW_LANE], num = 0;
    assert(lanes <= 32 && dim < layout->rank);
    for (unsigned lane = 0; lane < lanes; lane++) {
       tl_ll_coords(layout, 0, lane, 0, 0, coords);
-      at[lane] = coords[dim];
-   }
-   for (unsigned lane = 0; lane < lanes; lane++) {
+      line[lane] = coords[dim] * stride / LINE_BYTES;
       bool is_counted = true;
-      for (unsigned k = 0; k < lanes; k++)
-         is_counted &= at[k] + 1 != at[lane] && (k >= lane || at[k] != at[lane]);
+      for (unsigned k = 0; k < lane; k++)
+         is_counted &= line[k] != line[lane];
       num += is_counted;
    }
    return num;
@@ -324,9 +430,8 @@ memory_cost(TlPlaceCosts *c, const TlOp *op, const TlLinear *home)
       active >>= log2_copies(home, TL_HW_WARP);
       sector = a.fills_sectors ? SECTOR : PART;
    }
-   unsigned apart = known->strided >= 0 ? elements_apart(home, (unsigned)known->strided) : 0;
-   return (int64_t)a.instructions *
-          (warps * ISSUE + active * (a.sectors * sector + apart * ALU / PER_APART));
+   unsigned lines = known->stride ? lines_touched(home, known->dim, known->stride) : 0;
+   return (int64_t)a.instructions * (warps * ISSUE + active * (a.sectors * sector + lines * LINE));
 }
 
 /* ---- operations along an axis ---- */
