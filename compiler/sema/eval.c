@@ -1175,7 +1175,8 @@ static bool
 may_be_assumed(const TlNode *n)
 {
    return n->kind == TL_AST_NAME || n->kind == TL_AST_ATTRIBUTE || n->kind == TL_AST_CALL ||
-          n->kind == TL_AST_SUBSCRIPT || n->kind == TL_AST_COMPARE;
+          n->kind == TL_AST_SUBSCRIPT || n->kind == TL_AST_COMPARE || n->kind == TL_AST_UNARY ||
+          n->kind == TL_AST_BOOLOP;
 }
 
 TlSv

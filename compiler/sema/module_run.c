@@ -577,6 +577,31 @@ catches_others(const TlNode *type)
    return strcmp(name, "ImportError") != 0 && strcmp(name, "ModuleNotFoundError") != 0;
 }
 
+static bool
+only_catches_imports(const TlAstTry *n)
+{
+   bool others = n->handlers.len == 0;
+   for (size_t i = 0; i < n->handlers.len; i++)
+      others |= catches_others(tl_ast_Except(n->handlers.data[i])->type);
+   return !others;
+}
+
+/* Is the body imports and, behind them, statements that import nothing? */
+static bool
+imports_come_first(const TlAstTry *n)
+{
+   bool is_over = false;
+   for (size_t i = 0; i < n->body.len; i++) {
+      TlAstKind kind = n->body.data[i] ? n->body.data[i]->kind : TL_AST_SKIPPED;
+      bool is_import = kind == TL_AST_IMPORT;
+      if ((is_import && is_over) ||
+          (!is_import && kind != TL_AST_ASSIGN && kind != TL_AST_EXPR_STMT))
+         return false;
+      is_over |= !is_import;
+   }
+   return true;
+}
+
 /* Calls of packages that are not known may raise: would a name be bound otherwise then? */
 static bool
 may_end_otherwise(Run *r, const TlAstTry *n, const TlJournal *mine)
@@ -621,6 +646,12 @@ run_try(Run *r, const TlAstTry *n)
       return;
    }
    undo(&mine);
+   if (s->impl->handlers_run == ended && only_catches_imports(n) && imports_come_first(n)) {
+      run_stmts(r, &n->body);
+      run_stmts(r, &n->orelse);
+      run_stmts(r, &n->finally_body);
+      return;
+   }
    tl_lose_reachable(s, r->frame, &n->node, tl_sv_lost_by(s, error, NULL).opaque);
    unsigned num = 0;
    const TlNodeList **sides = tl_new_array(s->arena, const TlNodeList *, n->handlers.len + 1);

@@ -100,3 +100,35 @@ def tried(x):
 @triton.jit
 def settled(x):
     tl.static_assert(KNOWN == 3.0 and FOUND == 0.0)
+
+
+# Where all imports of a try are found, what is not known of the rest raises no ImportError.
+# RUN: %tilec check %s -k present -s "*fp32"
+# RUN: %tilec check %s -k tiled -s "*fp32" | FileCheck --check-prefix=TILED %s
+# EXIT: 1
+# TILED: undecided.py:134:17: error[E0279]: a kernel cannot use 'TILE'
+# TILED: help: say what holds: --assume 'not DESCRIPTORS=True' or '..=False'
+# RUN: %tilec check %s -k tiled -s "*fp32" --assume 'not DESCRIPTORS=True'
+# RUN: %tilec check %s -k tiled -s "*fp32" --assume 'DESCRIPTORS=True'
+try:
+    import triton.language as language
+
+    PRESENT = tl.constexpr(1.0)
+    DESCRIPTORS = profile("gpu")[0] >= 9
+except ImportError:
+    PRESENT = tl.constexpr(0.0)
+    DESCRIPTORS = False
+if not DESCRIPTORS:
+    TILE = tl.constexpr(64.0)
+else:
+    TILE = tl.constexpr(128.0)
+
+
+@triton.jit
+def present(x):
+    tl.static_assert(PRESENT == 1.0)
+
+
+@triton.jit
+def tiled(x):
+    tl.store(x, TILE)
