@@ -395,6 +395,8 @@ tl_cg_function(TlCg *cg, const TlFunc *f)
    LLVMBuildRetVoid(cg->b);
    if (!cg->failed) {
       tl_cg_work_around_ptxas(cg);
+      if (!cg->host)
+         tl_cg_take_halves(cg);
       tl_cg_order_stores(cg);
       tl_cg_order_values(cg);
       tl_cg_bound_blocks(cg);

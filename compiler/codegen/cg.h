@@ -76,6 +76,9 @@ bool tl_cg_emit_in_child(TlCg *cg, LLVMCodeGenFileType type, TlSb *out);
 /* work_around.c: what ptxas translates wrongly is said in other words. */
 void tl_cg_work_around_ptxas(TlCg *cg);
 
+/* take_halves.c: both 16-bit halves of a word at once. */
+void tl_cg_take_halves(TlCg *cg);
+
 /* order_stores.c: addresses of stores beside the stores. */
 void tl_cg_order_stores(TlCg *cg);
 

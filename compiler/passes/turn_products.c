@@ -13,7 +13,12 @@
  * carries or begins with a constant.  Refused: sums that the loop also reads, 16-bit elements,
  * which wgmma reads either way, bytes, which cannot be read across, fragments that registers have
  * no room for, and products that are not by wgmma before or after.  The left operand of the result
- * lies along M, so it ends. */
+ * lies along M, so it ends.
+ *
+ * So does a product of too few rows for a matrix instruction whose transpose has one: instructions
+ * take 8 columns, but no fewer than 16 rows.  It is turned wherever its operands and sum come
+ * from, since multiply-adds cost many times as much.  Refused: fp32 and 8-bit floats, whose
+ * multiply-adds are more exact.  The result has an instruction, so it ends. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
@@ -42,6 +47,19 @@ turned_type(TlTypes *types, const TlType *t)
    return tl_type_tile(types, t->elem, 2, (uint32_t[]){t->shape[1], t->shape[0]}, t->layout);
 }
 
+/* Has only the transpose a matrix instruction? */
+static bool
+is_too_low(TlPassCx *cx, TlTypes *types, const TlOp *dot)
+{
+   const TlType *a = tl_arg(dot, 0)->type, *b = tl_arg(dot, 1)->type;
+   const TlType *acc = tl_result(dot, 0)->type;
+   bool is_exact = tl_dtype_is_float(a->dtype) && tl_dtype_info[a->dtype].bits != 16;
+   if (a->rank != 2 || b->dtype != a->dtype || is_exact)
+      return false;
+   return !tl_dot_form_as(cx->target, dot, a, acc).is_mma &&
+          tl_dot_form_as(cx->target, dot, turned_type(types, b), turned_type(types, acc)).is_mma;
+}
+
 static bool
 is_worth_turning(TlPassCx *cx, TlFunc *f, TlAnalysis *facts, const TlOp *dot)
 {
@@ -50,6 +68,8 @@ is_worth_turning(TlPassCx *cx, TlFunc *f, TlAnalysis *facts, const TlOp *dot)
    TlTypes *types = f->module->types;
    uint64_t bits;
    unsigned i;
+   if (is_too_low(cx, types, dot))
+      return true;
    if (a->rank != 2 || tl_dtype_info[a->dtype].bits != 32 || b->dtype != a->dtype ||
        !(tl_is_const(tl_arg(dot, 2), &bits) || carrying_loop(dot, &i)))
       return false;
@@ -116,7 +136,7 @@ tl_pass_turn_products(TlPassCx *cx, TlFunc *f)
    assert(f->state == TL_STATE_TYPED);
    TL_VEC(TlOp *) dots = {0};
    const TlBlock *body = f->body->block;
-   if (!cx->target || !(cx->target->features & TL_FEAT_WGMMA))
+   if (!cx->target)
       return false;
    TlAnalysis *facts = NULL;
    for (TlOp *op = body->first; op; op = tl_walk_next(op, body)) {
