@@ -335,8 +335,9 @@ tr_shl(const Call *c, TlAxisInfo *r)
    set_interval(c, r, c->x);
 }
 
-/* What nothing bounds has its type's least value, or for i64 that of the i32 it was made from.  An
- * `arange - 3` has a bound, -3, and is meant to go below zero. */
+/* What nothing bounds has its type's least value, or for i64 that of the i32 it was made from; the
+ * number of a block times its size, which the number of blocks bounds, has that but for rounding.
+ * An `arange - 3` has a bound, -3, and is meant to go below zero. */
 bool
 tl_axis_takes_index(TlAnalysis *a, const TlOp *op)
 {
@@ -344,7 +345,7 @@ tl_axis_takes_index(TlAnalysis *a, const TlOp *op)
       return false;
    const TlType *t = tl_arg(op, 0)->type;
    const TlAxisInfo *x = tl_axis_info(a, tl_arg(op, 0));
-   if (t->kind != TL_TYPE_TILE || !is_int_type(t) || !x->has_range || x->lo > INT32_MIN)
+   if (t->kind != TL_TYPE_TILE || !is_int_type(t) || !x->has_range || x->lo > INT32_MIN / 2)
       return false;
    for (unsigned d = 0; d < t->rank; d++)
       if (x->contiguity[d] > 1)

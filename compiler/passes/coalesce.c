@@ -3,6 +3,7 @@
  * dimensions that have room (so that reductions along the contiguous one stay in a warp), or, where
  * that is asked for, on the contiguous one where rows are shared anyway. */
 #include "passes/coalesce.h"
+#include "passes/lower/lower.h"
 #include "passes/prefix_masks.h"
 
 #include <assert.h>
@@ -86,6 +87,16 @@ take_mask(TlAnalysis *facts, const TlOp *op, TlAccess *a)
                        : a->mask_run;
 }
 
+/* Volatile loads give nothing equal. */
+static void
+take_equal(TlAnalysis *facts, const TlOp *op, TlAccess *a)
+{
+   const TlType *t = tl_arg(op, 0)->type;
+   const TlAxisInfo *info = op->opcode == TL_OP_LOAD ? tl_axis_info(facts, tl_result(op, 0)) : NULL;
+   for (unsigned d = 0; d < t->rank; d++)
+      a->equal[d] = info ? pow2_at_most((int64_t)info->constancy[d], t->shape[d]) : 1;
+}
+
 TlAccess
 tl_access_of(TlAnalysis *facts, const TlOp *op)
 {
@@ -118,7 +129,19 @@ tl_access_of(TlAnalysis *facts, const TlOp *op)
    a.contiguity = pow2_at_most((int64_t)info->contiguity[a.dim], t->shape[a.dim]);
    a.align_bytes = pow2_factor((int64_t)info->divisibility[a.dim], MAX_ACCESS_BYTES);
    take_mask(facts, op, &a);
+   take_equal(facts, op, &a);
    return a;
+}
+
+uint32_t
+tl_access_equal_regs(const TlAccess *a, const TlLinear *layout)
+{
+   uint32_t inside = 0, equal = 0;
+   for (unsigned d = 0; d < layout->rank; d++)
+      inside |= tl_axis_mask(layout, d) & (a->equal[d] - 1) << tl_ll_dim_shift(layout, d);
+   for (unsigned i = 0; i < layout->num[TL_HW_REG]; i++)
+      equal |= layout->col[i] & ~inside ? 0 : 1u << i;
+   return equal;
 }
 
 unsigned

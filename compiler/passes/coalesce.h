@@ -16,9 +16,12 @@ typedef struct TlAccess {
    uint32_t mask_prefix; /* .. or of which the first some are accessed; at least mask_run */
    unsigned elem_bytes;
    unsigned order[TL_MAX_RANK]; /* dimensions, most contiguous first */
+   uint32_t equal[TL_MAX_RANK]; /* neighbours for which a load gives the same, a power of two */
 } TlAccess;
 /* Of an operation on a tile of pointers. */
 TlAccess tl_access_of(TlAnalysis *facts, const TlOp *op);
+/* Register bits whose elements a load need not fetch: copies, and what is equal to its neighbour. */
+uint32_t tl_access_equal_regs(const TlAccess *a, const TlLinear *layout);
 /* Elements of one access of at most 16 bytes, a power of two. */
 unsigned tl_access_vec(const TlAccess *a);
 /* At most `vec`; vectors below 4 bytes are not accessed in part. */

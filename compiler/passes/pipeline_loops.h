@@ -9,12 +9,13 @@ enum { TL_MAX_STAGES = 16 };
 
 /* Operations of a loop's body that compute values from the index, from carried values and from what
  * is defined outside, without effects: they can be computed for a later iteration.  A carried value
- * in the slice brings the computation of its next one with it. */
+ * in the slice brings the computation of its next one with it; a condition of which a result is
+ * needed, what its regions compute for that, and may have effects besides. */
 typedef struct TlSlice {
    TlArena *arena;
    TlOp *loop;
-   TlMap members;            /* TlOp *, or TlValue * carried or loaded -> itself */
-   TL_VEC(TlOp *) ops;       /* in program order */
+   TlMap members;            /* TlOp *, or TlValue * carried, loaded or of a condition -> itself */
+   TL_VEC(TlOp *) ops;       /* of the body itself, in program order */
    TL_VEC(unsigned) carried; /* positions among the carried values */
    TL_VEC(TlOp *) loads;     /* of indices: members without what they read, given by `map` */
    bool takes_loads;         /* such loads are taken, not refused */

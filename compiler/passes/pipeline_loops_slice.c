@@ -1,6 +1,8 @@
 /* Backward slices within a loop's body, loops that carry more, and which iterations there are.
- * Invariant: an operation is a member together with everything in the body that it reads. */
+ * Invariant: an operation is a member together with everything in the body that it reads, but of a
+ * condition only those results are that something needs. */
 #include "ir/control.h"
+#include "ir/walk.h"
 #include "passes/pipeline_loops.h"
 
 #include <assert.h>
@@ -31,11 +33,37 @@ sort_ops(TlSlice *s)
          s->ops.data[n++] = op;
 }
 
+static void
+add_op(TlSlice *s, TlOp *op)
+{
+   tl_map_put(&s->members, op, op);
+   if (op->block == s->loop->regions[0]->block)
+      tl_vec_push(s->arena, &s->ops, op);
+}
+
+typedef TL_VEC(TlValue *) Values;
+
+/* Of a condition's results only those are members that something needs, and what its regions
+ * compute for them. */
+static void
+add_condition(TlSlice *s, TlValue *x, Values *todo)
+{
+   TlOp *op = x->def;
+   if (tl_map_has(&s->members, x))
+      return;
+   tl_map_put(&s->members, x, x);
+   if (!tl_map_has(&s->members, op))
+      add_op(s, op);
+   tl_vec_push(s->arena, todo, tl_arg(op, 0));
+   for (unsigned r = 0; r < op->num_regions; r++)
+      tl_vec_push(s->arena, todo, tl_yielded(op->regions[r]->block, x->index));
+}
+
 bool
 tl_slice_add(TlSlice *s, TlValue *v)
 {
    TlBlock *body = s->loop->regions[0]->block;
-   TL_VEC(TlValue *) todo = {0};
+   Values todo = {0};
    tl_vec_push(s->arena, &todo, v);
    while (todo.len) {
       TlValue *x = tl_vec_pop(&todo);
@@ -49,9 +77,15 @@ tl_slice_add(TlSlice *s, TlValue *v)
          continue;
       }
       TlOp *op = x->def;
-      if (op->block != body || tl_map_has(&s->members, op))
+      if (!tl_in_block(op, body))
          continue;
-      if (op->opcode == TL_OP_LOAD && s->takes_loads) {
+      if (op->opcode == TL_OP_IF) {
+         add_condition(s, x, &todo);
+         continue;
+      }
+      if (tl_map_has(&s->members, op))
+         continue;
+      if (op->opcode == TL_OP_LOAD && s->takes_loads && op->block == body) {
          if (!tl_map_has(&s->members, x))
             tl_vec_push(s->arena, &s->loads, op);
          tl_map_put(&s->members, x, x);
@@ -61,8 +95,7 @@ tl_slice_add(TlSlice *s, TlValue *v)
          s->has_load = is_load(op);
          return false;
       }
-      tl_map_put(&s->members, op, op);
-      tl_vec_push(s->arena, &s->ops, op);
+      add_op(s, op);
       for (unsigned i = 0; i < op->num_args; i++)
          tl_vec_push(s->arena, &todo, tl_arg(op, i));
    }
@@ -70,11 +103,57 @@ tl_slice_add(TlSlice *s, TlValue *v)
    return true;
 }
 
+static void clone_member(const TlSlice *s, TlBuilder *b, TlOp *op, TlMap *map);
+
+/* The condition with the results that are members, and what they need. */
+static void
+clone_condition(const TlSlice *s, TlBuilder *b, const TlOp *op, TlMap *map)
+{
+   unsigned num = 0;
+   for (unsigned i = 0; i < op->num_results; i++)
+      num += tl_map_has(&s->members, tl_result(op, i));
+   TlOp *copy = tl_op_new(b, TL_OP_IF, 1, num, op->num_regions);
+   memcpy(copy->attrs, op->attrs, sizeof copy->attrs);
+   copy->range = op->range;
+   tl_set_arg(copy, 0, tl_slice_mapped(map, tl_arg(op, 0)));
+   TlValue **values = tl_new_array(s->arena, TlValue *, num);
+   for (unsigned r = 0; r < op->num_regions; r++) {
+      const TlBlock *from = op->regions[r]->block;
+      TlBuilder inner = tl_builder_inside(b->func, copy, r, op->range);
+      unsigned n = 0;
+      for (TlOp *x = from->first; x; x = x->next)
+         if (tl_map_has(&s->members, x))
+            clone_member(s, &inner, x, map);
+      for (unsigned i = 0; i < op->num_results; i++)
+         if (tl_map_has(&s->members, tl_result(op, i)))
+            values[n++] = tl_slice_mapped(map, tl_yielded(from, i));
+      tl_build_yield(&inner, values, num);
+   }
+   for (unsigned i = 0, n = 0; i < op->num_results; i++) {
+      TlValue *old = tl_result(op, i);
+      if (!tl_map_has(&s->members, old))
+         continue;
+      TlValue *now = tl_result(copy, n++);
+      now->type = old->type;
+      now->name = old->name;
+      tl_map_put(map, old, now);
+   }
+}
+
+static void
+clone_member(const TlSlice *s, TlBuilder *b, TlOp *op, TlMap *map)
+{
+   if (op->opcode == TL_OP_IF)
+      clone_condition(s, b, op, map);
+   else
+      tl_clone_op(b, op, map);
+}
+
 void
 tl_slice_clone(const TlSlice *s, TlBuilder *b, TlMap *map)
 {
    for (size_t i = 0; i < s->ops.len; i++)
-      tl_clone_op(b, s->ops.data[i], map);
+      clone_member(s, b, s->ops.data[i], map);
 }
 
 TlMap *

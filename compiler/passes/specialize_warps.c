@@ -403,12 +403,22 @@ note_end(const TlValue *buffer, const TlBlock *top, const TlMap *place, uintptr_
    }
 }
 
+/* What comes behind the last loop, and behind what is around it where that repeats it. */
+static const TlOp *
+first_behind(const Special *s)
+{
+   const TlOp *last = s->pairs.data[s->pairs.len - 1]->pipe.loop;
+   for (const TlOp *op = last; op; op = tl_parent(op))
+      last = op->opcode == TL_OP_IF ? last : op;
+   return last->next;
+}
+
 /* The most shared bytes that everything else takes at a time, before the last loop ends. */
 static uint64_t
 other_bytes(const Special *s)
 {
    const TlBlock *top = s->func->body->block;
-   const TlOp *last = tl_in_block(s->pairs.data[s->pairs.len - 1]->pipe.loop, top);
+   const TlOp *behind = first_behind(s);
    TlMap place;
    uintptr_t num = 0;
    tl_map_init(&place, s->cx->scratch);
@@ -416,7 +426,7 @@ other_bytes(const Special *s)
       tl_map_put(&place, op, (void *)++num);
    uint64_t *taken = tl_new_array(s->cx->scratch, uint64_t, num + 1), most = 0;
    uint64_t *scratch = tl_new_array(s->cx->scratch, uint64_t, num + 1);
-   for (const TlOp *op = top->first; op != last->next; op = tl_walk_next(op, top)) {
+   for (const TlOp *op = top->first; op != behind; op = tl_walk_next(op, top)) {
       uint64_t own = tl_scratch_bytes(s->cx->scratch, s->func, op);
       uintptr_t at = (uintptr_t)tl_map_get(&place, tl_in_block((TlOp *)op, top));
       scratch[at] = own > scratch[at] ? own : scratch[at];

@@ -31,16 +31,6 @@ regs_of(TlLowerCx *cx, const TlLinear *l, unsigned vec, uint32_t skip)
    return r;
 }
 
-/* Register bits that only make copies. */
-static uint32_t
-zero_regs(const TlLinear *l)
-{
-   uint32_t zero = 0;
-   for (unsigned i = 0; i < l->num[TL_HW_REG]; i++)
-      zero |= l->col[i] ? 0 : 1u << i;
-   return zero;
-}
-
 static TlValue *
 pick_opt(TlLowerCx *cx, const TlValue *old, const uint32_t *index, unsigned n)
 {
@@ -64,7 +54,7 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
       a = tl_access_of(cx->facts, op);
       unsigned vec = tl_access_vec_in(&a, &l);
       total = 1u << l.num[TL_HW_REG];
-      copies = zero_regs(&l);
+      copies = tl_access_equal_regs(&a, &l);
       r = regs_of(cx, &l, vec, copies);
    }
    unsigned accesses = r.n / r.vec;
@@ -81,7 +71,7 @@ tl_lower_load(TlLowerCx *cx, TlOp *op)
                                      {TL_ATTR_CACHE, *tl_attr(op, TL_ATTR_CACHE)},
                                      {TL_ATTR_EVICT, *tl_attr(op, TL_ATTR_EVICT)},
                                      {TL_ATTR_VOLATILE, *tl_attr(op, TL_ATTR_VOLATILE)}));
-   if (r.n != total) { /* copies among a thread's registers */
+   if (r.n != total) { /* a thread's registers hold some more than once */
       uint32_t *index = tl_new_array(cx->scratch, uint32_t, total);
       uint32_t *at = tl_new_array(cx->scratch, uint32_t, total);
       for (unsigned i = 0; i < r.n; i++)

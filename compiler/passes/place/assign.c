@@ -188,6 +188,39 @@ is_in_staged_loop(const TlOp *load)
    return loop && loop->opcode == TL_OP_FOR && tl_attr_int(loop, TL_ATTR_NUM_STAGES) > 1;
 }
 
+/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?  What
+ * is cheap to know decides: a load that something else keeps from running ahead is converted. */
+static bool
+comes_from_ring(Assign *a, const TlOp *load)
+{
+   const TlOp *loop = tl_parent(load);
+   const TlType *t = tl_result(load, 0)->type;
+   const TlPassCx *cx = a->p->cx;
+   if (load->opcode != TL_OP_LOAD || t->kind != TL_TYPE_TILE || !loop ||
+       loop->opcode != TL_OP_FOR || tl_for_stages(loop) < 2 ||
+       !tl_block_has(load->block, TL_OP_DOT))
+      return false;
+   unsigned bytes = tl_dtype_info[tl_memory_dtype(t->elem)].bytes;
+   TlAccess access = tl_access_of(a->p->facts, load);
+   return cx->target && tl_is_zero_fill(load) && !tl_attr_int(load, TL_ATTR_VOLATILE) &&
+          bytes * tl_access_vec(&access) >= TL_LEAST_COPY;
+}
+
+/* Scales of groups, which no ring holds: loads of what is equal for several elements.  Products read
+ * what is made of them, whose layout may be that of what they scale. */
+static bool
+is_scale(Assign *a, const TlOp *load)
+{
+   const TlType *t = tl_result(load, 0)->type;
+   if (t->kind != TL_TYPE_TILE || comes_from_ring(a, load))
+      return false;
+   TlAccess access = tl_access_of(a->p->facts, load);
+   for (unsigned d = 0; d < t->rank; d++)
+      if (access.equal[d] > 1)
+         return true;
+   return false;
+}
+
 /* Could the operation have another home? */
 static bool
 is_flexible(Assign *a, const TlOp *op)
@@ -195,7 +228,8 @@ is_flexible(Assign *a, const TlOp *op)
    const TlLayoutRule *rule = tl_layout_rule(op);
    bool only;
    if (rule == &tl_layout_load)
-      return op->opcode == TL_OP_LOAD && !is_in_staged_loop(op) && !feeds_dot(a, op, &only);
+      return op->opcode == TL_OP_LOAD && !is_in_staged_loop(op) &&
+             (!feeds_dot(a, op, &only) || is_scale(a, op));
    if (rule == &tl_layout_atomic) /* a result that is used would have to be sent to its copies */
       return op->num_results && !tl_result(op, 0)->uses;
    return (rule == &tl_layout_same && op->opcode != TL_OP_INLINE_ASM) || rule == &tl_layout_store ||
@@ -258,6 +292,8 @@ own_access_layout(Assign *a, const TlOp *op, bool is_long)
    unsigned together = op->opcode == TL_OP_LOAD ? dim_wanted_together(a, op) : t->rank;
    if (together < t->rank && together != access.dim && access.elem_bytes == 4)
       return tl_place_intern(a->p, turned_copy_layout(t, &access, a->p->func->num_warps));
+   if (vec == 1 && is_flexible(a, op)) /* what is equal is fetched once */
+      vec = access.equal[access.order[0]];
    uint64_t share = tl_type_num_elems(t) / (32ull * a->p->func->num_warps);
    while (vec > 1 && vec > share)
       vec /= 2;
@@ -458,24 +494,6 @@ demand_of(Assign *a, const Var *x, const TlLinear *home)
 }
 
 /* ---- costs ---- */
-/* Will the loop read it from a ring of shared memory (pipeline_loads.c), in any layout alike?  What
- * is cheap to know decides: a load that something else keeps from running ahead is converted. */
-static bool
-comes_from_ring(Assign *a, const TlOp *load)
-{
-   const TlOp *loop = tl_parent(load);
-   const TlType *t = tl_result(load, 0)->type;
-   const TlPassCx *cx = a->p->cx;
-   if (load->opcode != TL_OP_LOAD || t->kind != TL_TYPE_TILE || !loop ||
-       loop->opcode != TL_OP_FOR || tl_for_stages(loop) < 2 ||
-       !tl_block_has(load->block, TL_OP_DOT))
-      return false;
-   unsigned bytes = tl_dtype_info[tl_memory_dtype(t->elem)].bytes;
-   TlAccess access = tl_access_of(a->p->facts, load);
-   return cx->target && tl_is_zero_fill(load) && !tl_attr_int(load, TL_ATTR_VOLATILE) &&
-          bytes * tl_access_vec(&access) >= TL_LEAST_COPY;
-}
-
 static int64_t
 need_cost(Assign *a, const Need *n, const TlLinear *have)
 {

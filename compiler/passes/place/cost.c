@@ -203,16 +203,18 @@ TlAccessCost
 tl_place_access_cost(const TlAccess *a, const TlLinear *layout, unsigned vec)
 {
    TlAccessCost cost = {.vec = vec};
-   unsigned regs = tl_ll_num_regs(layout) >> log2_copies(layout, TL_HW_REG);
+   unsigned regs = tl_ll_num_regs(layout);
+   for (uint32_t equal = tl_access_equal_regs(a, layout); equal; equal &= equal - 1)
+      regs /= 2;
    cost.instructions = regs > cost.vec ? regs / cost.vec : 1;
    uint64_t seen[32 * 2];
    unsigned n = 0, bytes = cost.vec * a->elem_bytes;
    for (uint32_t lane = 0; lane < 32 && lane < 1u << layout->num[TL_HW_LANE]; lane++) {
       uint32_t at[TL_LL_MAX_RANK];
       tl_ll_coords(layout, 0, lane, 0, 0, at);
-      uint64_t row = at[a->dim] / a->contiguity;
+      uint64_t row = at[a->dim] / (a->contiguity > 1 ? a->contiguity : a->equal[a->dim]);
       for (unsigned d = 0; d < layout->rank; d++)
-         row = d == a->dim ? row : row << 12 ^ (row >> 20) ^ at[d];
+         row = d == a->dim ? row : row << 12 ^ (row >> 20) ^ at[d] / a->equal[d];
       uint64_t offset = (uint64_t)(at[a->dim] % a->contiguity) * a->elem_bytes;
       for (uint64_t s = offset / 32; s <= (offset + bytes - 1) / 32; s++) {
          uint64_t sector = row << 16 | s;
