@@ -19,7 +19,11 @@
  * from memory that the loop does not store to: different parameters are taken for different memory.
  * Refused: loops that order memory or do not ask for stages, those that run once at most, and those
  * that have no registers to spare.  Without products also what LLVM unrolls, whose loads all come
- * first then, and blocks of many warps, where others run while one waits. */
+ * first then, and blocks of many warps, where others run while one waits.
+ *
+ * And short sums.  ptxas takes four iterations of a short loop at once and puts their loads first:
+ * memory is waited for once in four iterations, for loads whose address another load gives as well.
+ * With a load of the next iteration it does not, and each iteration would take a load's latency. */
 #include "ir/control.h"
 #include "ir/pressure.h"
 #include "ir/trips.h"
@@ -40,6 +44,9 @@ static const Limits beside_products = {.one = 4, .all = 8, .others = 360};
 /* Recurrences took 0.4 to 0.9 of their time with up to 16 words more, of 113 others at most. */
 static const Limits of_recurrences = {.one = 16, .all = 16, .others = 128};
 enum { MOST_WARPS_OF_RECURRENCES = 4, UNROLLED_TRIPS = 64 };
+
+/* Instructions of an iteration: ptxas took loops of 40 four times and of 48 once. */
+enum { MOST_OF_SHORT = 32, OF_COSTLY = 3 };
 
 typedef struct Prefetch {
    TlPassCx *cx;
@@ -181,6 +188,52 @@ slice_loads(Prefetch *p)
       }
 }
 
+/* ---- what ptxas does as well ---- */
+/* Multiplied only to be added: one instruction does both. */
+static bool
+is_of_fma(const TlOp *op)
+{
+   const TlUse *use = op->results[0].uses;
+   return op->opcode == TL_OP_MUL && use && !use->next && use->user->opcode == TL_OP_ADD &&
+          tl_dtype_is_float(tl_type_elem(op->results[0].type)->dtype);
+}
+
+/* Instructions, roughly: one for each element, for each word of a load.  Tiles that only repeat or
+ * rearrange registers are for nothing. */
+static unsigned
+instructions_of(const TlOp *op)
+{
+   const TlType *t = tl_result(op, 0)->type;
+   if (op->opcode == TL_OP_LOAD)
+      return tl_words_of(t);
+   if (!tl_has_trait(op, TL_TRAIT_ELTWISE) || is_of_fma(op))
+      return 0;
+   unsigned count = t->kind == TL_TYPE_TILE ? tl_ll_num_regs(t->layout) : 1;
+   bool is_costly =
+      tl_has_trait(op, TL_TRAIT_COSTLY) || op->opcode == TL_OP_DIV || op->opcode == TL_OP_REM;
+   return is_costly ? count * OF_COSTLY : count;
+}
+
+/* Only loads, and arithmetic of each thread for itself, all of it little, by a constant step? */
+static bool
+is_short_sum(const Prefetch *p)
+{
+   unsigned all = 0;
+   if (!p->step)
+      return false;
+   for (const TlOp *op = p->body->first; op != p->body->last; op = op->next) {
+      bool is_load = op->opcode == TL_OP_LOAD && !tl_attr_int(op, TL_ATTR_VOLATILE);
+      bool is_exchange = op->opcode == TL_OP_REDUCE || op->opcode == TL_OP_SCAN ||
+                         op->opcode == TL_OP_CONVERT_LAYOUT || op->opcode == TL_OP_LOCAL_ALLOC;
+      if ((!is_load && !tl_op_is_pure(op)) || op->num_regions || is_exchange)
+         return false;
+      all += instructions_of(op);
+      if (all > MOST_OF_SHORT)
+         return false;
+   }
+   return true;
+}
+
 /* ---- rewriting ---- */
 /* The index one iteration on. */
 static TlValue *
@@ -296,8 +349,8 @@ prefetch_in(TlPassCx *cx, const TlFunc *f, TlOp *loop)
    p.limits = multiplies ? &beside_products : &of_recurrences;
    if (tl_for_stages(loop) < 2 || tl_orders_memory(p.body) || !find_step(&p))
       return false;
-   if (!multiplies &&
-       (tl_known_trips(loop) <= UNROLLED_TRIPS || f->num_warps > MOST_WARPS_OF_RECURRENCES))
+   if (!multiplies && (tl_known_trips(loop) <= UNROLLED_TRIPS ||
+                       f->num_warps > MOST_WARPS_OF_RECURRENCES || is_short_sum(&p)))
       return false;
    bool has_joined = !multiplies && has_room(&p, f, false) && join_branches(&p);
    find_loads(&p);
