@@ -18,7 +18,8 @@
  * nothing bounds them from below, they are not negative.  They are indices then (an offset modulo a
  * dimension, a block number from a quotient whose sign no range shows), and a negative one would
  * leave its buffer.  Facts that rest on it have `assumes_index` set: they may choose the width of
- * an access and what it fetches once, never merge computations.  The checked mode reports where it does not hold. */
+ * an access and what it fetches once, never merge computations.  The checked mode reports where it
+ * does not hold. */
 #ifndef TL_IR_ANALYSIS_H
 #define TL_IR_ANALYSIS_H
 

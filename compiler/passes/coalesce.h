@@ -20,7 +20,7 @@ typedef struct TlAccess {
 } TlAccess;
 /* Of an operation on a tile of pointers. */
 TlAccess tl_access_of(TlAnalysis *facts, const TlOp *op);
-/* Register bits whose elements a load need not fetch: copies, and what is equal to its neighbour. */
+/* Register bits whose elements a load need not fetch: copies, and what equals its neighbour. */
 uint32_t tl_access_equal_regs(const TlAccess *a, const TlLinear *layout);
 /* Elements of one access of at most 16 bytes, a power of two. */
 unsigned tl_access_vec(const TlAccess *a);

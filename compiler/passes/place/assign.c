@@ -206,8 +206,8 @@ comes_from_ring(Assign *a, const TlOp *load)
           bytes * tl_access_vec(&access) >= TL_LEAST_COPY;
 }
 
-/* Scales of groups, which no ring holds: loads of what is equal for several elements.  Products read
- * what is made of them, whose layout may be that of what they scale. */
+/* Scales of groups, which no ring holds: loads of what is equal for several elements.  Products
+ * read what is made of them, whose layout may be that of what they scale. */
 static bool
 is_scale(Assign *a, const TlOp *load)
 {
