@@ -1205,6 +1205,22 @@ is_of_tiles(const TlOp *loop)
    return false;
 }
 
+/* Of sums that the body adds products to by itself, scaled ones say: they live beside the products. */
+static unsigned
+words_of_own_sums(const TlPipe *p)
+{
+   enum { FEW = 16 }; /* of rows: maxima and the like */
+   unsigned sum = 0;
+   for (unsigned i = 0; i < p->loop->num_results; i++) {
+      const TlValue *next = tl_yielded(p->body, i);
+      bool is_sum = tl_type_is_tile(next->type) && tl_value_is(next, TL_OP_ADD) &&
+                    tl_dtype_is_float(tl_type_elem(next->type)->dtype);
+      unsigned words = is_sum ? tl_words_of(next->type) : 0;
+      sum += words > FEW ? words : 0;
+   }
+   return sum;
+}
+
 /* Would the block be alone on its multiprocessor anyway?  Else two blocks already keep out of each
  * other's way, and the registers and the shared memory of the producers would cost one of them.
  * What the loop's sums take must fit into the registers that are left to the consumers. */
@@ -1220,7 +1236,7 @@ pays(const Special *s)
       is_alone |= is_of_tiles(p->loop);
       is_asked |= tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
       words = own > words ? own : words;
-      if (own > s->shares->most_sums)
+      if (own + words_of_own_sums(p) > s->shares->most_sums)
          return false;
    }
    for (size_t i = 0; i < s->channels.len; i++)
