@@ -300,7 +300,8 @@ float_minmax(TlCg *cg, TlDtype t, bool is_max, bool nan_all, LLVMValueRef a, LLV
    assert(tl_dtype_is_float(t));
    const char *name = nan_all ? (is_max ? "llvm.maximum" : "llvm.minimum")
                               : (is_max ? "llvm.maxnum" : "llvm.minnum");
-   TlDtype wide = t == TL_FP64 ? TL_FP64 : TL_FP32; /* exact for the 16-bit types */
+   bool is_own = t == TL_FP64 || t == TL_FP16 || t == TL_BF16;
+   TlDtype wide = is_own ? t : TL_FP32;
    LLVMValueRef args[] = {tl_cg_cast(cg, a, t, wide, TL_ROUNDING_RTNE),
                           tl_cg_cast(cg, b, t, wide, TL_ROUNDING_RTNE)};
    if (t == TL_FP64 && nan_all) { /* no max.NaN.f64: the ordinary one, then a NaN test */

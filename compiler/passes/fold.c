@@ -15,6 +15,7 @@
 #include <string.h>
 
 typedef struct Fold {
+   bool is_typed;
    bool progress;
 } Fold;
 
@@ -996,6 +997,42 @@ fold_value(Fold *f, TlOp *op)
    return true;
 }
 
+/* max(fp32(x)) = fp32(max(x)), and min, of 16-bit floats that are made wide for that alone: the
+ * machine compares two of them at once, and they are not unpacked. */
+static void
+narrow_extremum(Fold *f, TlOp *op)
+{
+   assert(op->opcode == TL_OP_REDUCE);
+   const TlBlock *body = op->regions[0]->block;
+   TlValue *x = tl_arg(op, 0);
+   TlOp *shaped = tl_value_is(x, TL_OP_RESHAPE) && !x->uses->next ? x->def : NULL; /* all axes */
+   const TlValue *made = shaped ? tl_arg(shaped, 0) : x;
+   bool is_extremum = tl_combined_by(op) == TL_OP_MAX || tl_combined_by(op) == TL_OP_MIN;
+   if (!is_extremum || body->first->next != body->last || body->num_args != 2 ||
+       !tl_value_is(made, TL_OP_CAST) || dtype_of(made) != TL_FP32 || made->uses->next)
+      return;
+   TlValue *source = tl_arg(made->def, 0);
+   if (dtype_of(source) != TL_FP16 && dtype_of(source) != TL_BF16)
+      return;
+   TlBuilder b = tl_builder_before(op->next);
+   b.range = op->range;
+   const TlType *elem = tl_type_elem(source->type), *type = op->results[0].type;
+   for (unsigned i = 0; i < body->num_args; i++)
+      body->args[i]->type = elem;
+   body->first->results[0].type = elem;
+   tl_set_arg(shaped ? shaped : op, 0, source);
+   if (shaped)
+      x->type = tl_type_with_elem(b.module->types, x->type, elem);
+   op->results[0].type =
+      type->kind == TL_TYPE_SCALAR ? elem : tl_type_with_elem(b.module->types, type, elem);
+   TlOp *wide = tl_op_new(&b, TL_OP_CAST, 1, 1, 0);
+   wide->results[0].type = type;
+   wide->results[0].name = op->results[0].name;
+   tl_replace_uses(tl_result(op, 0), tl_result(wide, 0));
+   tl_set_arg(wide, 0, tl_result(op, 0));
+   f->progress = true;
+}
+
 static void
 visit_block(Fold *f, TlBlock *block)
 {
@@ -1011,6 +1048,8 @@ visit_block(Fold *f, TlBlock *block)
       }
       if (fold_value(f, op) || fold_effect(f, op))
          continue;
+      if (op->opcode == TL_OP_REDUCE && f->is_typed)
+         narrow_extremum(f, op);
       for (unsigned r = 0; r < op->num_regions; r++)
          visit_block(f, op->regions[r]->block);
    }
@@ -1020,7 +1059,7 @@ bool
 tl_pass_fold(TlPassCx *cx, TlFunc *func)
 {
    (void)cx;
-   Fold f = {false};
+   Fold f = {.is_typed = func->state == TL_STATE_TYPED};
    visit_block(&f, func->body->block);
    return f.progress;
 }

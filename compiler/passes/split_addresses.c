@@ -7,7 +7,7 @@
  * it may be set in the terms, so that adding it does not carry, or the terms' range leaves room for
  * it (rows of 92 elements: bits say nothing of a multiple of 92).  Possible bits and the range of
  * every value are found in one walk.  Registers whose terms agree form a group; a register for
- * which nothing is known is a group of its own. */
+ * which nothing is known is a group of its own.  So do single addresses of one block. */
 #include "ir/control.h"
 #include "ir/interval.h"
 #include "ir/walk.h"
@@ -35,14 +35,22 @@ typedef struct Sum {
    uint32_t reg;     /* of the addptr */
 } Sum;
 
+typedef struct Leader {
+   Sum sum;
+   TlValue *address;
+} Leader;
+
 typedef struct Split {
    TlPassCx *cx;
    TlTypes *types;
    uint64_t *bits;    /* by value id: bits that may be set in any register, integers only */
    TlInterval *range; /* by value id: of any register, integers only */
    uint32_t num_values;
-   TlMap sources; /* pick -> TlPickSource[] */
-   TlMap casts;   /* widening cast -> Groups */
+   TlMap sources;          /* pick -> TlPickSource[] */
+   TlMap casts;            /* widening cast -> Groups */
+   bool of_scalars;        /* sums of scalars are taken apart as well */
+   TL_VEC(Leader) leaders; /* of the block that is walked */
+   const TlBlock *leaders_of;
    bool progress;
 } Split;
 
@@ -441,7 +449,9 @@ add_register(Split *s, Sum *sum, const TlValue *v, uint32_t reg, int64_t times, 
       TlPickSource from = source_of(s, def, reg);
       return add_register(s, sum, tl_arg(def, from.arg), from.reg, times, depth + 1);
    }
-   if (v->type->kind != TL_TYPE_REGS)
+   bool is_taken_apart =
+      v->type->kind == TL_TYPE_REGS || (s->of_scalars && v->type->kind == TL_TYPE_SCALAR);
+   if (!is_taken_apart)
       return add_term(s, sum, v, reg, times);
    if (def->opcode == TL_OP_MUL && tl_is_const(tl_arg(def, 1), &bits)) {
       int64_t by = tl_bits_to_int(tl_type_elem(v->type)->dtype, bits);
@@ -552,6 +562,33 @@ split(Split *s, TlOp *op)
    s->progress = true;
 }
 
+/* One address: that of an earlier operation of its block plus a constant, if one has the same
+ * terms (steps of a loop that was unrolled). */
+static void
+join_scalar(Split *s, TlOp *op)
+{
+   assert(op->opcode == TL_OP_ADDPTR && count_of(tl_result(op, 0)) == 1);
+   if (s->leaders_of != op->block) {
+      s->leaders.len = 0;
+      s->leaders_of = op->block;
+   }
+   s->of_scalars = true;
+   Sum sum = address(s, op, 0);
+   s->of_scalars = false;
+   for (size_t i = 0; i < s->leaders.len; i++) {
+      const Leader *l = &s->leaders.data[i];
+      if (by_terms(&l->sum, &sum) != 0)
+         continue;
+      TlBuilder b = tl_builder_before(op);
+      TlValue *far = tl_const_int(&b, TL_I64, sum.constant - l->sum.constant);
+      tl_replace_uses(tl_result(op, 0), tl_b2(&b, TL_OP_ADDPTR, l->address, far));
+      tl_remove(op);
+      s->progress = true;
+      return;
+   }
+   tl_vec_push(s->cx->scratch, &s->leaders, ((Leader){sum, tl_result(op, 0)}));
+}
+
 static void
 split_all(Split *s, const TlBlock *body)
 {
@@ -561,6 +598,9 @@ split_all(Split *s, const TlBlock *body)
       if (op->opcode == TL_OP_ADDPTR && count_of(tl_result(op, 0)) > 1 &&
           !tl_is_const(tl_arg(op, 1), &bits) && !tl_value_is(tl_arg(op, 1), TL_OP_SPLAT))
          split(s, op);
+      else if (op->opcode == TL_OP_ADDPTR && tl_result(op, 0)->type->kind != TL_TYPE_REGS &&
+               !tl_is_const(tl_arg(op, 1), &bits))
+         join_scalar(s, op);
    }
 }
 

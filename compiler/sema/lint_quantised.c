@@ -93,12 +93,14 @@ is_half(const TlValue *v)
    return tl_is_number(v, &number) && number >= -0.5 && number <= 0.5;
 }
 
-/* trunc(x) + 1 with the sign of x: what libdevice.round makes of halves */
+/* x + half with the sign of x, not contracted: what libdevice.round cuts off */
 static bool
-adds_sign(const TlOp *add)
+adds_half_by_sign(const TlOp *op)
 {
-   const TlOp *whole = tl_arg(add, 0)->def, *one = tl_arg(add, 1)->def;
-   return whole && one && is_rounding(whole) && one->opcode == TL_OP_BITCAST;
+   double number;
+   const TlOp *half = op->opcode == TL_OP_FMA ? tl_arg(op, 2)->def : NULL;
+   return half && half->opcode == TL_OP_BITCAST && tl_is_number(tl_arg(op, 1), &number) &&
+          number == 1;
 }
 
 /* What is left of x, whatever rounds it to whole numbers, its limits and its type. */
@@ -112,7 +114,7 @@ before_rounding(const TlValue *v)
          v = tl_arg(v->def, 1);
       else if (v->def && v->def->opcode == TL_OP_ADD && is_half(tl_arg(v->def, 1)))
          v = tl_arg(v->def, 0);
-      else if (v->def && v->def->opcode == TL_OP_ADD && adds_sign(v->def))
+      else if (v->def && adds_half_by_sign(v->def))
          v = tl_arg(v->def, 0);
       else if (v->def && v->def->opcode == TL_OP_SUB && is_half(tl_arg(v->def, 1)))
          v = tl_arg(v->def, 0);

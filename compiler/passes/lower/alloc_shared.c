@@ -63,7 +63,7 @@ tl_scratch_bytes(TlArena *arena, const TlFunc *f, const TlOp *op)
    case TL_OP_SCAN:
       return tl_scan_scratch(op, num_warps);
    case TL_OP_GATHER:
-      return tl_gather_scratch(op);
+      return tl_gather_scratch(arena, op);
    case TL_OP_HISTOGRAM:
       return tl_histogram_scratch(op);
    case TL_OP_ATOMIC_RMW:

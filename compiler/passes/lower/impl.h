@@ -209,7 +209,7 @@ void tl_place_own_maps(TlLowerCx *cx, TlBlock *body);
 void tl_count_map_places(TlLowerCx *cx); /* when all of the function is */
 
 uint32_t tl_atomic_scratch(const TlOp *op, unsigned log2_warps);
-uint32_t tl_gather_scratch(const TlOp *op);
+uint32_t tl_gather_scratch(TlArena *arena, const TlOp *op); /* 0 when shuffles do it */
 uint32_t tl_histogram_scratch(const TlOp *op);
 
 /* ---- allocation: alloc_shared.c ---- */
