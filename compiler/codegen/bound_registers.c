@@ -274,6 +274,19 @@ goes_by_element(const TlCg *cg, uint32_t held)
           blocks_of(cg, loaded + widest_in_loop(body)) < 2;
 }
 
+/* Does all that lives at once leave a multiprocessor full of warps, where no loop loads twice the
+ * widest access?  Told of fewer blocks ptxas takes what they leave, and no load is earlier for it:
+ * a gradient of routed rows, 31 words, had 72 registers for 32.  Of two wide loads the second may
+ * wait for the first if it is left alone. */
+static bool
+fits_full(const TlCg *cg, uint32_t words)
+{
+   enum { TWO_WIDE = 8 };
+   uint32_t warps = tl_total_warps(cg->func), full = cg->target->sm_warps;
+   return loaded_in_loop(cg->func->body->block) < TWO_WIDE &&
+          warps * cg->target->sm_blocks >= full && blocks_of(cg, words) * warps >= full;
+}
+
 /* The blocks of a multiprocessor that ptxas is to leave registers for; 0: as it finds best, maybe
  * in an order for two (cg->by_element). */
 static uint32_t
@@ -293,8 +306,11 @@ blocks_to_ask_for(TlCg *cg, const uint32_t *lowered, uint32_t words)
    uint32_t many = is_free ? MANY_BITS : UINT32_MAX;
    bool holds = tl_cg_holds_loads(cg);
    bool waits = waits_in_loop(f->body->block, many) || loaded_in_line(f->body->block);
-   if (waits || holds)
-      return blocks_for_loads(cg, words, holds ? words : held);
+   if (waits || holds) {
+      uint32_t blocks = blocks_for_loads(cg, words, holds ? words : held);
+      bool is_full = blocks * tl_total_warps(f) >= cg->target->sm_warps;
+      return holds || is_full || !fits_full(cg, words) ? blocks : 0;
+   }
    cg->by_element = goes_by_element(cg, held);
    return 0;
 }
