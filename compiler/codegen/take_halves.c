@@ -43,8 +43,7 @@ take_halves(TlCg *cg, LLVMValueRef word)
       return;
    LLVMPositionBuilderBefore(cg->b, LLVMGetNextInstruction(word));
    LLVMTypeRef both = LLVMStructTypeInContext(cg->llvm, (LLVMTypeRef[]){cg->i16, cg->i16}, 2, 0);
-   LLVMValueRef pair =
-      tl_cg_asm(cg, "mov.b32 {$0, $1}, $2;", "=h,=h,r", both, &word, 1, 0);
+   LLVMValueRef pair = tl_cg_asm(cg, "mov.b32 {$0, $1}, $2;", "=h,=h,r", both, &word, 1, 0);
    for (unsigned i = 0; i < 2; i++)
       LLVMReplaceAllUsesWith(halves[i], LLVMBuildExtractValue(cg->b, pair, i, ""));
 }

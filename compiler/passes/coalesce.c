@@ -97,6 +97,17 @@ take_equal(TlAnalysis *facts, const TlOp *op, TlAccess *a)
       a->equal[d] = info ? pow2_at_most((int64_t)info->constancy[d], t->shape[d]) : 1;
 }
 
+/* Neighbours along d that lie side by side, or where none do, that share an address; a dimension
+ * with one address has no neighbours. */
+static uint32_t
+nearness(const TlAxisInfo *info, const TlType *t, unsigned d, bool is_apart)
+{
+   uint32_t shared = pow2_at_most((int64_t)info->constancy[d], t->shape[d]);
+   if (is_apart)
+      return shared < t->shape[d] ? shared : 1;
+   return pow2_at_most((int64_t)info->contiguity[d], t->shape[d]);
+}
+
 TlAccess
 tl_access_of(TlAnalysis *facts, const TlOp *op)
 {
@@ -113,13 +124,13 @@ tl_access_of(TlAnalysis *facts, const TlOp *op)
    for (unsigned d = 0; d < t->rank; d++)
       a.order[d] = is_apart ? d : t->rank - 1 - d;
    /* Stable: of equal contiguity the later dimension comes first.  Where nothing is known to lie
-    * side by side it is the first: rows are what indices computed by / and % number, so neighbours
-    * there often do, and a thread has few rows to compute them for. */
+    * side by side it is the one whose neighbours share an address, as those of packed elements do,
+    * else the first: rows are what indices computed by / and % number, so neighbours there often
+    * lie side by side, and a thread has few rows to compute them for. */
    for (unsigned i = 1; i < t->rank; i++)
       for (unsigned j = i; j > 0; j--) {
          unsigned hi = a.order[j], lo = a.order[j - 1];
-         uint32_t c_hi = pow2_at_most((int64_t)info->contiguity[hi], t->shape[hi]);
-         uint32_t c_lo = pow2_at_most((int64_t)info->contiguity[lo], t->shape[lo]);
+         uint32_t c_hi = nearness(info, t, hi, is_apart), c_lo = nearness(info, t, lo, is_apart);
          if (c_hi <= c_lo)
             break;
          a.order[j] = lo;

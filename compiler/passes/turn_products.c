@@ -18,7 +18,7 @@
  * So does a product of too few rows for a matrix instruction whose transpose has one: instructions
  * take 8 columns, but no fewer than 16 rows.  It is turned wherever its operands and sum come
  * from, since multiply-adds cost many times as much.  Refused: fp32 and 8-bit floats, whose
- * multiply-adds are more exact.  The result has an instruction, so it ends. */
+ * multiply-adds are more exact, and bytes.  The result has an instruction, so it ends. */
 #include "ir/control.h"
 #include "ir/walk.h"
 #include "passes/dot_layouts.h"
@@ -53,8 +53,7 @@ is_too_low(TlPassCx *cx, TlTypes *types, const TlOp *dot)
 {
    const TlType *a = tl_arg(dot, 0)->type, *b = tl_arg(dot, 1)->type;
    const TlType *acc = tl_result(dot, 0)->type;
-   bool is_exact = tl_dtype_is_float(a->dtype) && tl_dtype_info[a->dtype].bits != 16;
-   if (a->rank != 2 || b->dtype != a->dtype || is_exact)
+   if (a->rank != 2 || b->dtype != a->dtype || tl_dtype_info[a->dtype].bits != 16)
       return false;
    return !tl_dot_form_as(cx->target, dot, a, acc).is_mma &&
           tl_dot_form_as(cx->target, dot, turned_type(types, b), turned_type(types, acc)).is_mma;
