@@ -1205,7 +1205,7 @@ is_of_tiles(const TlOp *loop)
    return false;
 }
 
-/* Of sums that the body adds products to by itself, scaled ones say: they live beside the products. */
+/* Of sums that the body adds products to by itself, scaled ones say: they live beside these. */
 static unsigned
 words_of_own_sums(const TlPipe *p)
 {
@@ -1236,7 +1236,7 @@ pays(const Special *s)
       is_alone |= is_of_tiles(p->loop);
       is_asked |= tl_attr_int(p->loop, TL_ATTR_FLAGS) >> TL_LOOP_FLAG_WARP_SPECIALIZE & 1;
       words = own > words ? own : words;
-      if (own + words_of_own_sums(p) > s->shares->most_sums)
+      if (own + (is_by_boxes(s) ? 0 : words_of_own_sums(p)) > s->shares->most_sums)
          return false;
    }
    for (size_t i = 0; i < s->channels.len; i++)
