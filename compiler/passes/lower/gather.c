@@ -32,6 +32,8 @@ are_lanes_alike(const TlLinear *from, const TlLinear *to, unsigned axis, LaneGat
 {
    unsigned shift = tl_ll_dim_shift(from, axis);
    uint32_t field = ((1u << from->log2_dim[axis]) - 1) << shift, seen = 0;
+   if (from->log2_dim[axis] > TL_LANE_BITS)
+      return false;
    for (unsigned hw = TL_HW_WARP; hw < TL_HW_COUNT; hw++) {
       if (from->num[hw] != to->num[hw])
          return false;

@@ -250,9 +250,8 @@ typedef struct Steps {
    int dim;
 } Steps;
 
-enum {
-   STEP_UNKNOWN = LINE_BYTES + 1
-}; /* loaded, chosen: neighbours have nothing to do with each other */
+/* Of what is loaded or chosen: neighbours have nothing to do with each other. */
+enum { STEP_UNKNOWN = LINE_BYTES + 1 };
 
 static unsigned step_of(Steps *s, const TlValue *v, unsigned depth);
 
