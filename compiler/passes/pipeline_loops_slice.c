@@ -46,7 +46,7 @@ typedef TL_VEC(TlValue *) Values;
 /* Of a condition's results only those are members that something needs, and what its regions
  * compute for them. */
 static void
-add_condition(TlSlice *s, TlValue *x, Values *todo)
+add_condition(TlSlice *s, TlValue *x, Values *pending)
 {
    TlOp *op = x->def;
    if (tl_map_has(&s->members, x))
@@ -54,33 +54,33 @@ add_condition(TlSlice *s, TlValue *x, Values *todo)
    tl_map_put(&s->members, x, x);
    if (!tl_map_has(&s->members, op))
       add_op(s, op);
-   tl_vec_push(s->arena, todo, tl_arg(op, 0));
+   tl_vec_push(s->arena, pending, tl_arg(op, 0));
    for (unsigned r = 0; r < op->num_regions; r++)
-      tl_vec_push(s->arena, todo, tl_yielded(op->regions[r]->block, x->index));
+      tl_vec_push(s->arena, pending, tl_yielded(op->regions[r]->block, x->index));
 }
 
 bool
 tl_slice_add(TlSlice *s, TlValue *v)
 {
    TlBlock *body = s->loop->regions[0]->block;
-   Values todo = {0};
-   tl_vec_push(s->arena, &todo, v);
-   while (todo.len) {
-      TlValue *x = tl_vec_pop(&todo);
+   Values pending = {0};
+   tl_vec_push(s->arena, &pending, v);
+   while (pending.len) {
+      TlValue *x = tl_vec_pop(&pending);
       if (!x->def) {
          if (x->block != body || x == tl_for_index(s->loop) || tl_map_has(&s->members, x))
             continue;
          tl_map_put(&s->members, x, x);
          unsigned i = x->index - tl_first_carried(s->loop);
          tl_vec_push(s->arena, &s->carried, i);
-         tl_vec_push(s->arena, &todo, tl_yielded(body, i));
+         tl_vec_push(s->arena, &pending, tl_yielded(body, i));
          continue;
       }
       TlOp *op = x->def;
       if (!tl_in_block(op, body))
          continue;
       if (op->opcode == TL_OP_IF) {
-         add_condition(s, x, &todo);
+         add_condition(s, x, &pending);
          continue;
       }
       if (tl_map_has(&s->members, op))
@@ -97,7 +97,7 @@ tl_slice_add(TlSlice *s, TlValue *v)
       }
       add_op(s, op);
       for (unsigned i = 0; i < op->num_args; i++)
-         tl_vec_push(s->arena, &todo, tl_arg(op, i));
+         tl_vec_push(s->arena, &pending, tl_arg(op, i));
    }
    sort_ops(s);
    return true;

@@ -7,7 +7,8 @@
  * it may be set in the terms, so that adding it does not carry, or the terms' range leaves room for
  * it (rows of 92 elements: bits say nothing of a multiple of 92).  Possible bits and the range of
  * every value are found in one walk.  Registers whose terms agree form a group; a register for
- * which nothing is known is a group of its own.  So do single addresses of one block. */
+ * which nothing is known is a group of its own.  A single address is the first of its block with
+ * the same terms plus a constant. */
 #include "ir/control.h"
 #include "ir/interval.h"
 #include "ir/walk.h"
